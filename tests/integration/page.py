@@ -317,19 +317,23 @@ def how_it_looks(report, path):
         report.skip("in Chromium", "it is not installed")
         return
     with harness.Web(path, pages=50000, hosts=40, addresses=40) as web, \
-            Crawl(path, web, "--set", "control.web_write=yes") as crawl:
+            Crawl(path, web, "--set", "control.web_write=yes", "--set", "log.status_interval=2s") as crawl:
         crawl.fetched(100)
-        harness.until(lambda: len(json.loads(crawl.get("/history.json"))["pages_s"]) >= 3)
+        harness.until(lambda: sum(n is not None for n in json.loads(crawl.get("/history.json"))["pages_s"]) >= 3)
         page, console = look(crawl, "--dump-dom", "--window-size=1280,1000", fragment="#why=http://h00000.web.test/&host=h0000")
         report.equal("its scripts run without a complaint", console, [])
         report.check("the state", re.search(r'class="badge running">running<', page), page[:3000])
         pages = re.search(r"<dt>Pages</dt><dd><span>([\d,]+)</span>", page)
         report.check("figures", pages and int(pages[1].replace(",", "")) >= 100, page[:3000])
         report.check("what limits it", re.search(r"What limits it: [a-z]+", page))
+        report.check("how far apart their values are, whatever the places", "one value for each 2 s" in page, re.search("one value[^<]*", page))
         report.check("graphs with lines", len(re.findall(r'<path class="line s\d" d="M[^"]*L', page)) >= 6, page[3000:9000])
         report.equal("hosts that match", len(re.findall(r'<td class="host">', page)), 10)
         report.check("why", "How it was found" in page and "a seed" in page)
         report.check("buttons", 'id="steer">' in page and ">deny</button>" in page)
+        plain = crawl.get("/" + re.search(r'<noscript><meta http-equiv="refresh" content="0; url=([^"]+)', crawl.get("/"))[1])
+        pages = re.search(r"Pages<td>(\d+)\n", plain)
+        report.check("the same figures as a table without JavaScript", pages and int(pages[1]) >= 100, plain)
         picture = os.path.join(path, "page.png")
         for name, options in (("phone", ["--window-size=390,2600"]), ("light", ["--window-size=1280,1900"]),
                               ("dark", ["--window-size=1280,1900", "--blink-settings=preferredColorScheme=0"])):

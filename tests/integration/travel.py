@@ -144,7 +144,10 @@ def package(report, path):
     with zipfile.ZipFile(wacz) as file:
         report.equal("all entries can be read", file.testzip(), None)
         entries = {i.filename: file.read(i) for i in file.infolist()}
-        report.check("and are stored", all(i.compress_type == zipfile.ZIP_STORED for i in file.infolist()))
+        report.equal("the text is deflated, all else stored", [i.filename for i in file.infolist() if i.compress_type != zipfile.ZIP_STORED],
+                     ["pages/pages.jsonl"])
+        text = file.getinfo("pages/pages.jsonl")
+        report.check("which makes it smaller", text.compress_size < text.file_size, text)
     report.equal("entries", list(entries), ["archive/data.warc.gz", "indexes/index.cdx.gz", "indexes/index.idx",
                                             "pages/pages.jsonl", "datapackage.json", "datapackage-digest.json"])
     described = json.loads(entries["datapackage.json"])

@@ -42,7 +42,12 @@ static void give_hosts(TopModel *model, size_t n)
         hosts.rows[2].record = (HostRecord){.state = HOST_DROPPED, .drop_class = FETCH_NO_NAME};
         hosts.rows[3].record = (HostRecord){.not_before_ms = NOW_US / 1000 + 2000};
     }
-    hosts.counts = (SurveyCounts){.hosts = 12345, .queued = 400, .waiting = 5, .dropped = 1};
+    hosts.counts = (SurveyCounts){.hosts = 123456,
+                                  .queued = 98765,
+                                  .lately = 1234,
+                                  .waiting = 5678,
+                                  .dropped = 12345,
+                                  .denied = 123};
     top_model_hosts(model, &hosts, (WallTime){NOW_US});
 }
 
@@ -75,7 +80,7 @@ static void the_screen_at_80x24(void)
         "errors          540      2.0/s  .@\n"
         "queued    7,654,321             @@\n"
         "2xx 1,000,000  3xx 2,000  4xx 30,000  5xx 40  dup 6  robots 70  429/503 8\n"
-        "hosts 12,345  queued 400  lately 0  retrying 5  dropped 1  full 0  denied 0\n"
+        "hosts 123k  queued 98.8k  lately 1,234  retry 5,678  dropped 12.3k  denied 123\n"
         "URLs known 87.7M  memory 123.5 MB  database 5.0 GB  disk free 80.0 GB\n"
         " host                             queue   per s  errors  state [by queue]\n"
         " http://h0.test                   5,000    1.50          ready\n"
@@ -84,7 +89,7 @@ static void the_screen_at_80x24(void)
         " h3.test                          4,997    1.50          waits 2.0 s\n"
         " http://h4.test                   4,996    1.50          ready\n"
         "\n\n\n\n\n\n\n\n"
-        "q leave  ? keys  o order  / find  enter host  w why  f flights  p pause  s slow\n";
+        "q leave  ? keys  o order  / find  enter host  w why  f flights  p pause  d deny\n";
     TopModel model;
     char second[sizeof status + 64];
     top_model_init(&model, "/data/crawl");
@@ -108,6 +113,28 @@ static void the_screen_at_80x24(void)
         (void)fprintf(stderr, "%s", text);
     }
     free(text);
+    top_model_destroy(&model);
+}
+
+/* A key asks for a status at once: the little that has come since the last one is no rate. */
+static void a_status_too_soon_draws_no_spike(void)
+{
+    TopModel model;
+    char more[sizeof status];
+    top_model_init(&model, "d");
+    top_model_status(&model, status, NULL, at_s(1));
+    memcpy(more, status, sizeof more);
+    memcpy(strstr(more, "1234567"), "1234667", 7); /* a hundred more */
+    top_model_status(&model, more, NULL, at_s(2));
+    memcpy(strstr(more, "1234667"), "1234669",
+           7); /* two more, 10 ms later: 200 a second, if it were one */
+    top_model_status(&model, more, NULL, (MonoTime){at_s(2).ns + 10000000});
+    CU_ASSERT_EQUAL(model.pages_graph.n, 1);
+    CU_ASSERT_DOUBLE_EQUAL(model.pages_s, 100, 0.01);
+    memcpy(strstr(more, "1234669"), "1234767", 7);
+    top_model_status(&model, more, NULL, at_s(3));
+    CU_ASSERT_DOUBLE_EQUAL(model.pages_s, 100, 0.01);
+    CU_ASSERT_EQUAL(model.pages_graph.n, 2);
     top_model_destroy(&model);
 }
 
@@ -302,6 +329,7 @@ static void utf_8_is_drawn_by_characters(void)
 }
 
 UNIT_MAIN("top", {"the screen at 80x24", the_screen_at_80x24},
+          {"a status too soon draws no spike", a_status_too_soon_draws_no_spike},
           {"any size is drawn inside its canvas", any_size_is_drawn_inside_its_canvas},
           {"the chosen row is always to be seen", the_chosen_row_is_always_to_be_seen},
           {"a chosen host stays chosen when the order changes",

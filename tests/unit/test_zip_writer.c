@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "unit.h"
 
@@ -40,7 +41,7 @@ static uint64_t number(const unsigned char *at, unsigned bytes)
 static const ZipEntry *add(ZipWriter *zip, const char *name, const char *text)
 {
     const ZipEntry *entry = NULL;
-    CU_ASSERT_EQUAL_FATAL(zip_writer_begin(zip, name), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(zip_writer_begin(zip, name, ZIP_STORED), RESULT_OK);
     CU_ASSERT_EQUAL(zip_writer_write(zip, text, strlen(text)), RESULT_OK);
     CU_ASSERT_EQUAL(zip_writer_end(zip, &entry), RESULT_OK);
     return entry;
@@ -94,6 +95,48 @@ static void the_headers_are_mended_when_an_entry_ends(void)
     (void)unlink(path);
 }
 
+/* Text of 4 MB in pieces: deflated, both sizes told, and libz reads what was written. */
+static void a_deflated_entry_is_smaller_and_whole(void)
+{
+    static char piece[4096];
+    static unsigned char bytes[1 << 20];
+    static unsigned char plain[1024 * sizeof piece + 1];
+    const ZipEntry *entry = NULL;
+    ZipWriter *zip = NULL;
+    for (size_t i = 0; i < sizeof piece; i++) {
+        piece[i] = (char)('a' + i * i % 23);
+    }
+    make_path();
+    CU_ASSERT_EQUAL_FATAL(zip_writer_open(&zip, path, noon), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(zip_writer_begin(zip, "t", ZIP_DEFLATED), RESULT_OK);
+    for (int i = 0; i < 1024; i++) {
+        CU_ASSERT_EQUAL(zip_writer_write(zip, piece, sizeof piece), RESULT_OK);
+    }
+    CU_ASSERT_EQUAL(zip_writer_end(zip, &entry), RESULT_OK);
+    CU_ASSERT_EQUAL(entry->size, sizeof plain - 1);
+    CU_ASSERT_TRUE(entry->packed < entry->size / 10);
+    uint32_t crc = entry->crc32;
+    uint64_t packed = entry->packed;
+    (void)add(zip, "stored", "abc");
+    CU_ASSERT_EQUAL(zip_writer_close(zip), RESULT_OK);
+    (void)read_file(bytes, sizeof bytes);
+    CU_ASSERT_EQUAL(number(bytes + 8, 2), 8);
+    CU_ASSERT_EQUAL(number(bytes + 30 + 1 + 4, 8), sizeof plain - 1);
+    CU_ASSERT_EQUAL(number(bytes + 30 + 1 + 12, 8), packed);
+    z_stream z = {.next_in = bytes + 30 + 1 + 20,
+                  .avail_in = (uInt)packed,
+                  .next_out = plain,
+                  .avail_out = sizeof plain};
+    CU_ASSERT_EQUAL_FATAL(inflateInit2(&z, -MAX_WBITS), Z_OK);
+    CU_ASSERT_EQUAL(inflate(&z, Z_FINISH), Z_STREAM_END);
+    CU_ASSERT_EQUAL(z.avail_in, 0);
+    CU_ASSERT_EQUAL(z.total_out, sizeof plain - 1);
+    CU_ASSERT_EQUAL(crc32(0, plain, sizeof plain - 1), crc);
+    (void)inflateEnd(&z);
+    CU_ASSERT_EQUAL(memcmp(bytes + 30 + 1 + 20 + packed, "PK\3\4", 4), 0);
+    (void)unlink(path);
+}
+
 static void a_pipe_and_a_missing_folder_are_refused(void)
 {
     ZipWriter *zip = NULL;
@@ -111,11 +154,12 @@ static void a_full_disk_is_said(void)
 {
     ZipWriter *zip = NULL;
     CU_ASSERT_EQUAL_FATAL(zip_writer_open(&zip, "/dev/full", noon), RESULT_OK);
-    CU_ASSERT_EQUAL(zip_writer_begin(zip, "x"), RESULT_FULL);
+    CU_ASSERT_EQUAL(zip_writer_begin(zip, "x", ZIP_STORED), RESULT_FULL);
     zip_writer_abandon(zip);
 }
 
 UNIT_MAIN("zip_writer", {"an entry has its size and digests", an_entry_has_its_size_and_digests},
           {"the headers are mended when an entry ends", the_headers_are_mended_when_an_entry_ends},
+          {"a deflated entry is smaller and whole", a_deflated_entry_is_smaller_and_whole},
           {"a pipe and a missing folder are refused", a_pipe_and_a_missing_folder_are_refused},
           {"a full disk is said", a_full_disk_is_said})

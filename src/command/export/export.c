@@ -43,6 +43,7 @@ typedef struct ExportCommand {
     const ExportKind *kind;
     PageExportOptions options;
     bool no_archive;
+    bool quiet;
     Progress progress;
 } ExportCommand;
 
@@ -61,6 +62,7 @@ static const char export_usage[] =
     "  --cross-host             links: only those that leave the domain\n"
     "  --no-archive             pages: only what the database knows: no type, size,\n"
     "                           title, language, redirect and place of the answer\n"
+    "  -q, --quiet              no progress\n"
     "Parquet: duckdb -c \"COPY (FROM 'pages.jsonl') TO 'pages.parquet'\"\n";
 
 static int export_tables_complain(const char *what, const char *word)
@@ -112,7 +114,8 @@ static int export_tables_parse(ExportCommand *command, int argc, char **argv)
         {"arcs", 0, COMMAND_FLAG, .to = &to->arcs},
         {"no-self", 0, COMMAND_FLAG, .to = &to->no_self},
         {"cross-host", 0, COMMAND_FLAG, .to = &to->only_cross},
-        {"no-archive", 0, COMMAND_FLAG, .to = &command->no_archive}};
+        {"no-archive", 0, COMMAND_FLAG, .to = &command->no_archive},
+        {"quiet", 'q', COMMAND_FLAG, .to = &command->quiet}};
     CommandLine line = {.command = "export",
                         .usage = export_usage,
                         .options = options,
@@ -145,8 +148,8 @@ static int run_on(ExportCommand *command, PageDB *db, const Filter *where)
     }
     (void)file_path(&archive, "%s/warc", command->directory);
     options->archive = command->no_archive ? NULL : archive.text;
-    progress_begin(&command->progress, "export", "rows", progress_is_wanted(command->output),
-                   stderr, mono_now());
+    progress_begin(&command->progress, "export", "rows",
+                   !command->quiet && progress_is_wanted(command->output), stderr, mono_now());
     options->file = output.file;
     options->where = where;
     options->step = show_progress;

@@ -32,6 +32,8 @@ static double rate(double now, double before, double seconds)
     return now > before && seconds > 0 ? (now - before) / seconds : 0;
 }
 
+#define LEAST_SECONDS 0.5 /* between two statuses for a rate: a key asks for one at once */
+
 /* Rates are of the second between two statuses; a crawl that was started anew counts on. */
 static void note_rates(TopModel *model, const char *json, MonoTime now)
 {
@@ -39,6 +41,9 @@ static void note_rates(TopModel *model, const char *json, MonoTime now)
     double bytes = status_json_number(json, "bytes", 0);
     double errors = status_json_number(json, "err", 0) + status_json_number(json, "5xx", 0);
     double seconds = (double)(now.ns - model->rates_time.ns) / 1e9;
+    if (model->rates_time.ns != 0 && seconds < LEAST_SECONDS) {
+        return;
+    }
     if (model->rates_time.ns != 0) {
         model->pages_s = rate(pages, model->pages, seconds);
         model->bytes_s = rate(bytes, model->bytes, seconds);

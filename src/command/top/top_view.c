@@ -162,6 +162,16 @@ static int draw_figure(Canvas *canvas, int row, int column, const char *name, do
     return at + 2;
 }
 
+/* The same, from ten thousand on as "12.3k": six of them fit into 80 columns. */
+static int draw_hosts_figure(Canvas *canvas, int column, const char *name, uint64_t n,
+                             CanvasStyle style)
+{
+    char text[WORDS_BYTES];
+    int at = canvas_text(canvas, 7, column, canvas->columns - column, STYLE_DIM, name);
+    return 2 + canvas_text(canvas, 7, at + 1, canvas->columns - at, style,
+                           n < 10000 ? words_count(n, text) : words_tick((double)n, false, text));
+}
+
 static int draw_bytes(Canvas *canvas, int row, int column, const char *name, double n)
 {
     char text[WORDS_BYTES];
@@ -180,15 +190,17 @@ static void draw_figures(const TopModel *model, Canvas *canvas)
     at = draw_figure(canvas, 6, at, "dup", top_view_number(model, "dup"), STYLE_PLAIN);
     at = draw_figure(canvas, 6, at, "robots", top_view_number(model, "robots_denied"), STYLE_PLAIN);
     (void)draw_figure(canvas, 6, at, "429/503", top_view_number(model, "throttled"), STYLE_PLAIN);
-    at = draw_figure(canvas, 7, 0, "hosts", (double)counts->hosts, STYLE_PLAIN);
-    at = draw_figure(canvas, 7, at, "queued", (double)counts->queued, STYLE_PLAIN);
-    at = draw_figure(canvas, 7, at, "lately", (double)counts->lately, STYLE_PLAIN);
-    at = draw_figure(canvas, 7, at, "retrying", (double)counts->waiting,
-                     counts->waiting > 0 ? STYLE_WARN : STYLE_PLAIN);
-    at = draw_figure(canvas, 7, at, "dropped", (double)(counts->dropped + counts->parked),
-                     counts->dropped + counts->parked > 0 ? STYLE_BAD : STYLE_PLAIN);
-    at = draw_figure(canvas, 7, at, "full", (double)counts->full, STYLE_PLAIN);
-    (void)draw_figure(canvas, 7, at, "denied", (double)counts->denied, STYLE_PLAIN);
+    uint64_t lost = counts->dropped + counts->parked;
+    at = draw_hosts_figure(canvas, 0, "hosts", counts->hosts, STYLE_PLAIN);
+    at = draw_hosts_figure(canvas, at, "queued", counts->queued, STYLE_PLAIN);
+    at = draw_hosts_figure(canvas, at, "lately", counts->lately, STYLE_PLAIN);
+    at = draw_hosts_figure(canvas, at, "retry", counts->waiting,
+                           counts->waiting > 0 ? STYLE_WARN : STYLE_PLAIN);
+    at = draw_hosts_figure(canvas, at, "dropped", lost, lost > 0 ? STYLE_BAD : STYLE_PLAIN);
+    at = draw_hosts_figure(canvas, at, "denied", counts->denied, STYLE_PLAIN);
+    if (counts->full > 0) {
+        (void)draw_hosts_figure(canvas, at, "full", counts->full, STYLE_PLAIN);
+    }
     at = draw_figure(canvas, 8, 0, "URLs known", top_view_number(model, "urls_seen"), STYLE_PLAIN);
     at = draw_bytes(canvas, 8, at, "memory", top_view_number(model, "rss_bytes"));
     at = draw_bytes(canvas, 8, at, "database", top_view_number(model, "db_bytes"));
@@ -456,8 +468,7 @@ static void draw_last_line(const TopModel *model, Canvas *canvas)
         (void)canvas_text(
             canvas, row, 0, canvas->columns, STYLE_DIM,
             model->screen == TOP_HOSTS
-                ? "q leave  ? keys  o order  / find  enter host  w why  f flights  p pause  "
-                  "s slow  d deny"
+                ? "q leave  ? keys  o order  / find  enter host  w why  f flights  p pause  d deny"
                 : "q back  ? keys  up, down: scroll");
     }
 }

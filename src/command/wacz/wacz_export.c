@@ -188,14 +188,14 @@ static Result wacz_index_write(WaczIndex *index, ZipWriter *zip)
         ended == 0 ? cdxj_sort(index->journal.data, index->sorted.data) : result_of_errno(errno);
     FILE *sorted = rc == RESULT_OK ? fopen(index->sorted.data, "re") : NULL;
     rc = rc == RESULT_OK && sorted == NULL ? result_of_errno(errno) : rc;
-    rc = rc == RESULT_OK ? zip_writer_begin(zip, "indexes/" LINES_NAME) : rc;
+    rc = rc == RESULT_OK ? zip_writer_begin(zip, "indexes/" LINES_NAME, ZIP_STORED) : rc;
     rc = rc == RESULT_OK
              ? buffer_append_string(&index->places, "!meta 0 {\"format\": \"cdxj-gzip-1.0\", "
                                                     "\"filename\": \"" LINES_NAME "\"}\n")
              : rc;
     rc = rc == RESULT_OK ? wacz_index_write_lines(index, zip, sorted) : rc;
     rc = rc == RESULT_OK ? zip_writer_end(zip, &entry) : rc;
-    rc = rc == RESULT_OK ? zip_writer_begin(zip, "indexes/index.idx") : rc;
+    rc = rc == RESULT_OK ? zip_writer_begin(zip, "indexes/index.idx", ZIP_STORED) : rc;
     rc = rc == RESULT_OK ? zip_writer_write(zip, index->places.data, index->places.length) : rc;
     rc = rc == RESULT_OK ? zip_writer_end(zip, &entry) : rc;
     if (sorted != NULL) {
@@ -256,7 +256,7 @@ static Result write_archive(WaczCommand *command, Progress *progress)
                            .wanted = command->archive.wanted,
                            .where = command->archive.filter,
                            .compression = WARC_GZIP};
-    Result rc = zip_writer_begin(command->zip, "archive/" ARCHIVE_NAME);
+    Result rc = zip_writer_begin(command->zip, "archive/" ARCHIVE_NAME, ZIP_STORED);
     rc = rc == RESULT_OK ? part_copy(&options, &sink, progress, &command->counts) : rc;
     rc = rc == RESULT_OK ? zip_writer_end(command->zip, &entry) : rc;
     return rc == RESULT_OK ? wacz_index_write(command->index, command->zip) : rc;
@@ -292,7 +292,7 @@ static Result write_pages(WaczCommand *command, Progress *progress)
     options.wanted.status_last = 299;
     options.wanted.html_only = true;
     options.wanted.quiet = true;
-    Result rc = zip_writer_begin(command->zip, "pages/pages.jsonl");
+    Result rc = zip_writer_begin(command->zip, "pages/pages.jsonl", ZIP_DEFLATED);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -364,7 +364,7 @@ static Result wacz_export_put_digest(const ZipEntry *package, Buffer *out)
 static Result write_entry(WaczCommand *command, const char *name, const Buffer *text,
                           const ZipEntry **entry)
 {
-    Result rc = zip_writer_begin(command->zip, name);
+    Result rc = zip_writer_begin(command->zip, name, ZIP_STORED);
     rc = rc == RESULT_OK ? zip_writer_write(command->zip, text->data, text->length) : rc;
     return rc == RESULT_OK ? zip_writer_end(command->zip, entry) : rc;
 }

@@ -16,6 +16,7 @@
 #include "base/thread/log.h"
 #include "crawl/web/web_metrics.h"
 #include "crawl/web/web_look.h"
+#include "logs/log_text.h"
 #include "rules/listen_address.h"
 
 /* Web socket: the socket that the status page listens at.
@@ -301,6 +302,64 @@ static enum MHD_Result web_say(Request *request, unsigned status, const char *se
 
 /* ---- what is asked of the crawl ---- */
 
+/* The page for who has no JavaScript: what its tiles show, as a table that is asked for anew. */
+static Result web_figures(const char *status, Buffer *out)
+{
+    static const char *const fields[][2] = {{"state", "State"},
+                                            {"limit", "What limits it"},
+                                            {"elapsed_s", "Seconds at work"},
+                                            {"pages", "Pages"},
+                                            {"pages_s", "Pages a second"},
+                                            {"bytes", "Bytes received"},
+                                            {"bytes_s", "Bytes a second"},
+                                            {"urls_seen", "URLs known"},
+                                            {"urls_queued", "URLs queued"},
+                                            {"hosts", "Hosts"},
+                                            {"hosts_waiting", "Hosts that wait for a retry"},
+                                            {"active", "Transfers"},
+                                            {"err", "Without an answer"},
+                                            {"5xx", "Answers 5xx"},
+                                            {"throttled", "Answers 429 and 503"},
+                                            {"rss_bytes", "Memory, bytes"},
+                                            {"db_bytes", "Database, bytes"},
+                                            {"disk_free_bytes", "Disk free, bytes"}};
+    LogText time = status_json_get(status, "time");
+    Result rc = buffer_printf(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"refresh\" content=\"10\">\n<title>ragno</title>\n<table>\n"
+        "<caption>ragno, %.*s</caption>\n",
+        (int)time.length, time.bytes);
+    for (size_t i = 0; rc == RESULT_OK && i < sizeof fields / sizeof *fields; i++) {
+        LogText value = status_json_get(status, fields[i][0]);
+        rc = buffer_printf(out, "<tr><th scope=\"row\">%s<td>%.*s\n", fields[i][1],
+                           (int)value.length, value.bytes);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_append_string(out, "</table>\n<p><a href=\"status.json\">status.json</a> "
+                                       "<a href=\"hosts.json\">hosts.json</a>\n");
+    }
+    return rc;
+}
+
+/* The status in another form; tell: NULL, as it is. */
+static enum MHD_Result send_status(Web *web, Request *request, const char *type,
+                                   Result (*tell)(const char *status, Buffer *out))
+{
+    Buffer json = {.limit = BUFFER_NO_LIMIT};
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
+    unsigned status = web_crawl_status(&web->crawl, &json);
+    bool shown = status == 200 && tell != NULL;
+    if (shown && tell(buffer_string(&json), &text) != RESULT_OK) {
+        status = 500;
+    }
+    enum MHD_Result rc =
+        send_text(request, status, status == 200 ? type : TEXT, shown ? &text : &json);
+    buffer_destroy(&json);
+    buffer_destroy(&text);
+    return rc;
+}
+
 static enum MHD_Result send_about(Web *web, Request *request)
 {
     Buffer text = {.limit = BUFFER_NO_LIMIT};
@@ -427,23 +486,14 @@ static enum MHD_Result web_get(Web *web, Request *request, const char *path)
         return send_response(request, 200, file->type,
                              MHD_create_response_from_iovec(&all, 1, NULL, NULL));
     }
-    if (strcmp(path, "/status.json") == 0 || strcmp(path, "/metrics") == 0) {
-        bool metrics = path[1] == 'm';
-        Buffer json = {.limit = BUFFER_NO_LIMIT};
-        Buffer text = {.limit = BUFFER_NO_LIMIT};
-        unsigned status = web_crawl_status(&web->crawl, &json);
-        bool shown = status == 200 && metrics;
-        if (shown && web_metrics(buffer_string(&json), &text) != RESULT_OK) {
-            status = 500;
-        }
-        enum MHD_Result rc = send_text(request, status,
-                                       status != 200 ? TEXT
-                                       : metrics     ? METRICS
-                                                     : JSON,
-                                       shown ? &text : &json);
-        buffer_destroy(&json);
-        buffer_destroy(&text);
-        return rc;
+    if (strcmp(path, "/status.json") == 0) {
+        return send_status(web, request, JSON, NULL);
+    }
+    if (strcmp(path, "/metrics") == 0) {
+        return send_status(web, request, METRICS, web_metrics);
+    }
+    if (strcmp(path, "/figures.html") == 0) {
+        return send_status(web, request, "text/html; charset=utf-8", web_figures);
     }
     if (strcmp(path, "/about.json") == 0) {
         return send_about(web, request);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <openssl/evp.h>
 
@@ -22,7 +23,6 @@
 #define VERSION_ZIP64  45
 #define MADE_BY_UNIX   (3 << 8 | VERSION_ZIP64)
 #define FLAG_UTF8      0x0800
-#define METHOD_STORED  0
 #define EXTRA_ZIP64    1
 #define IN_EXTRA       UINT32_MAX /* a size that is in the zip64 field */
 #define CRC_PLACE      14         /* in a local header */
@@ -33,7 +33,10 @@ struct ZipWriter {
     uint16_t time; /* of MS-DOS */
     uint16_t date;
     uint64_t offset; /* of the file: where the next byte goes */
+    uint64_t data;   /* where the bytes of the open entry begin */
     EVP_MD_CTX *digest;
+    z_stream deflate; /* between its entry's begin and end */
+    bool deflates;
     ZipEntry *entries;
     size_t n; /* that have ended; one more while an entry is open */
     Buffer scratch;
@@ -118,7 +121,7 @@ static Result local_header(ZipWriter *writer, const ZipEntry *entry)
     const uint64_t fields[] = {LOCAL_SIGNATURE,
                                VERSION_ZIP64,
                                FLAG_UTF8,
-                               METHOD_STORED,
+                               entry->method,
                                writer->time,
                                writer->date,
                                entry->crc32,
@@ -126,7 +129,7 @@ static Result local_header(ZipWriter *writer, const ZipEntry *entry)
                                IN_EXTRA,
                                length,
                                20};
-    const uint64_t extra[] = {EXTRA_ZIP64, 16, entry->size, entry->size};
+    const uint64_t extra[] = {EXTRA_ZIP64, 16, entry->size, entry->packed};
     buffer_reset(out);
     zip_put(out, "42222244422", fields);
     buffer_append(out, entry->name, length);
@@ -134,9 +137,9 @@ static Result local_header(ZipWriter *writer, const ZipEntry *entry)
     return buffer_end(out, 0);
 }
 
-Result zip_writer_begin(ZipWriter *writer, const char *name)
+Result zip_writer_begin(ZipWriter *writer, const char *name, ZipMethod method)
 {
-    ZipEntry entry = {.name = strdup(name), .offset = writer->offset};
+    ZipEntry entry = {.name = strdup(name), .offset = writer->offset, .method = method};
     if (entry.name == NULL ||
         array_add(&writer->entries, &writer->n, sizeof entry, &entry) != RESULT_OK) {
         free(entry.name);
@@ -144,8 +147,45 @@ Result zip_writer_begin(ZipWriter *writer, const char *name)
     }
     Result rc =
         EVP_DigestInit_ex(writer->digest, EVP_sha256(), NULL) == 1 ? RESULT_OK : RESULT_INTERNAL;
-    rc = rc == RESULT_OK ? local_header(writer, &entry) : rc;
-    return rc == RESULT_OK ? write_scratch(writer) : rc;
+    if (rc == RESULT_OK && method == ZIP_DEFLATED) {
+        writer->deflate = (z_stream){.next_in = NULL};
+        writer->deflates = deflateInit2(&writer->deflate, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+                                        -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK;
+        rc = writer->deflates ? RESULT_OK : RESULT_MEMORY;
+    }
+    if (rc == RESULT_OK) {
+        rc = local_header(writer, &entry);
+    }
+    if (rc == RESULT_OK) {
+        rc = write_scratch(writer);
+    }
+    writer->data = writer->offset;
+    return rc;
+}
+
+/* Hands bytes to zlib, and what comes out to the file; flush: Z_FINISH at the end. */
+static Result zip_writer_deflate(ZipWriter *writer, const void *bytes, size_t length, int flush)
+{
+    z_stream *z = &writer->deflate;
+    const unsigned char *at = bytes;
+    unsigned char out[16384];
+    do {
+        uInt n = length < UINT32_MAX ? (uInt)length : UINT32_MAX;
+        z->next_in = (z_const Bytef *)(uintptr_t)at;
+        z->avail_in = n;
+        at += n;
+        length -= n;
+        do {
+            z->next_out = out;
+            z->avail_out = sizeof out;
+            (void)deflate(z, length == 0 ? flush : Z_NO_FLUSH);
+            Result rc = zip_writer_write_all(writer, (const char *)out, sizeof out - z->avail_out);
+            if (rc != RESULT_OK) {
+                return rc;
+            }
+        } while (z->avail_out == 0);
+    } while (length > 0);
+    return RESULT_OK;
 }
 
 Result zip_writer_write(ZipWriter *writer, const void *bytes, size_t length)
@@ -153,9 +193,11 @@ Result zip_writer_write(ZipWriter *writer, const void *bytes, size_t length)
     ZipEntry *entry = &writer->entries[writer->n - 1];
     entry->crc32 = libdeflate_crc32(entry->crc32, bytes, length);
     entry->size += length;
-    return EVP_DigestUpdate(writer->digest, bytes, length) == 1
-               ? zip_writer_write_all(writer, bytes, length)
-               : RESULT_INTERNAL;
+    if (EVP_DigestUpdate(writer->digest, bytes, length) != 1) {
+        return RESULT_INTERNAL;
+    }
+    return entry->method == ZIP_DEFLATED ? zip_writer_deflate(writer, bytes, length, Z_NO_FLUSH)
+                                         : zip_writer_write_all(writer, bytes, length);
 }
 
 /* Writes the header again, now that everything in it is known. */
@@ -184,6 +226,14 @@ Result zip_writer_end(ZipWriter *writer, const ZipEntry **out)
     ZipEntry *entry = &writer->entries[writer->n - 1];
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned length = 0;
+    if (writer->deflates) {
+        Result rc = zip_writer_deflate(writer, NULL, 0, Z_FINISH);
+        (void)deflateEnd(&writer->deflate);
+        writer->deflates = false;
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+    }
     if (EVP_DigestFinal_ex(writer->digest, digest, &length) != 1 ||
         2 * length >= sizeof entry->sha256) {
         return RESULT_INTERNAL;
@@ -192,6 +242,7 @@ Result zip_writer_end(ZipWriter *writer, const ZipEntry **out)
         entry->sha256[2 * i] = digits[digest[i] >> 4];
         entry->sha256[2 * i + 1] = digits[digest[i] & 15];
     }
+    entry->packed = writer->offset - writer->data;
     *out = entry;
     return mend_header(writer, entry);
 }
@@ -210,12 +261,12 @@ static void central_header(ZipWriter *writer, const ZipEntry *entry)
     Buffer *out = &writer->scratch;
     size_t length = strlen(entry->name);
     const uint64_t fields[] = {CENTRAL_SIGNATURE, MADE_BY_UNIX,  VERSION_ZIP64,
-                               FLAG_UTF8,         METHOD_STORED, writer->time,
+                               FLAG_UTF8,         entry->method, writer->time,
                                writer->date,      entry->crc32,  IN_EXTRA,
                                IN_EXTRA,          length,        28,
                                0 /* comment */,   0 /* disk */,  0 /* internal attributes */,
                                MODE_FILE_0644,    IN_EXTRA};
-    const uint64_t extra[] = {EXTRA_ZIP64, 24, entry->size, entry->size, entry->offset};
+    const uint64_t extra[] = {EXTRA_ZIP64, 24, entry->size, entry->packed, entry->offset};
     zip_put(out, "42222224442222244", fields);
     buffer_append(out, entry->name, length);
     zip_put(out, "22888", extra);
@@ -278,6 +329,9 @@ void zip_writer_abandon(ZipWriter *writer)
     }
     if (writer->fd >= 0) {
         (void)close(writer->fd);
+    }
+    if (writer->deflates) {
+        (void)deflateEnd(&writer->deflate);
     }
     for (size_t i = 0; i < writer->n; i++) {
         free(writer->entries[i].name);

@@ -1,8 +1,10 @@
-/* Zip writer: a ZIP file whose entries are stored as they are, with the SHA-256 of each.
+/* Zip writer: a ZIP file whose entries are stored as they are, or deflated, with the SHA-256 of
+ * each.
  *
- * What: for containers such as WACZ, whose contents are compressed already. Entries are written one
- * after the other; sizes and checksum of an entry are put into its header when it ends, so the file
- * has to be one that can be gone back in. Entries and file may be larger than 4 Gi (zip64).
+ * What: for containers such as WACZ: what is compressed already is stored, so that a viewer can
+ * read parts of it; text is deflated. Entries are written one after the other; sizes and checksum
+ * of an entry are put into its header when it ends, so the file has to be one that can be gone back
+ * in. Entries and file may be larger than 4 Gi (zip64).
  *
  *   zip_writer_open --> (zip_writer_begin --> zip_writer_write* --> zip_writer_end)*
  *                   --> zip_writer_close
@@ -23,12 +25,17 @@
 
 #define ZIP_SHA256_TEXT 65 /* hexadecimal, and NUL */
 
+/* As APPNOTE.TXT numbers them. */
+typedef enum ZipMethod { ZIP_STORED = 0, ZIP_DEFLATED = 8 } ZipMethod;
+
 typedef struct ZipEntry {
     char *name;
     char sha256[ZIP_SHA256_TEXT];
     uint64_t size;
+    uint64_t packed; /* bytes in the file; as many when it is stored */
     uint64_t offset; /* of its header */
     uint32_t crc32;
+    ZipMethod method;
 } ZipEntry;
 
 typedef struct ZipWriter ZipWriter;
@@ -37,7 +44,7 @@ typedef struct ZipWriter ZipWriter;
  * cannot be gone back in, such as a pipe. */
 Result zip_writer_open(ZipWriter **writer, const char *path, WallTime now);
 /* Begins an entry; name is copied. */
-Result zip_writer_begin(ZipWriter *writer, const char *name);
+Result zip_writer_begin(ZipWriter *writer, const char *name, ZipMethod method);
 Result zip_writer_write(ZipWriter *writer, const void *bytes, size_t length);
 /* Ends it. *entry is borrowed until the next one begins. */
 Result zip_writer_end(ZipWriter *writer, const ZipEntry **entry);

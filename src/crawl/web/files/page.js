@@ -209,7 +209,8 @@ function point(chart, event) {
   }
   const box = chart.plot.getBoundingClientRect();
   const share = Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
-  const i = Math.round(share * (n - 1));
+  let i = Math.round(share * (n - 1));
+  while (i > 0 && chart.history[chart.curves[0][0]][i] === null) i--;
   const mark = element("div", "at");
   mark.style.left = share * 100 + "%";
   chart.plot.append(mark);
@@ -244,7 +245,9 @@ function drawChart(chart, history) {
 
 function drawHistory(history) {
   const n = history.pages_s.length;
-  show("span", n ? "The last " + duration((n * history.width_ms) / 1000) + ", one value for each " + duration(history.width_ms / 1000) + "; times are UTC." : "status.log has no line yet.");
+  const measured = history.urls_queued.filter((v) => v !== null).length;
+  const each = Math.round((n * history.width_ms) / Math.max(1, measured) / 1000) || 1; // s: status.log may have fewer lines than there are places
+  show("span", n ? "The last " + duration((n * history.width_ms) / 1000) + ", one value for each " + duration(each) + "; times are UTC." : "status.log has no line yet.");
   CHARTS.forEach((chart) => drawChart(chart, history));
 }
 
