@@ -124,7 +124,7 @@ static inline const char *find_byte(const char *p, const char *end, char c)
         p += 16;
     }
 #endif
-    const char *found = memchr(p, c, (size_t)(end - p));
+    const char *found = p < end ? memchr(p, c, (size_t)(end - p)) : NULL;
     return found == NULL ? end : found;
 }
 

@@ -114,24 +114,24 @@ static int seek_host(MDB_cursor *cursor, const ScheduleHostCursor *position, MDB
 {
     unsigned char level = (unsigned char)position->level;
     unsigned char id[SCHEDULE_HOST_BYTES];
-    *key = (MDB_val){1, &level};
+    MDB_val wanted = {1, &level}; /* until the cursor stands: then the database's own */
     int rc = MDB_NOTFOUND;
     if (!position->started) {
-        return mdb_cursor_get(cursor, key, data, MDB_SET_RANGE);
-    }
-    if (position->host != UINT32_MAX) {
+        rc = mdb_cursor_get(cursor, &wanted, data, MDB_SET_RANGE);
+    } else if (position->host != UINT32_MAX) {
         schedule_store_bytes(id, position->host + 1, SCHEDULE_HOST_BYTES);
         *data = (MDB_val){SCHEDULE_HOST_BYTES, id};
-        rc = mdb_cursor_get(cursor, key, data, MDB_GET_BOTH_RANGE);
+        rc = mdb_cursor_get(cursor, &wanted, data, MDB_GET_BOTH_RANGE);
         if (rc == MDB_SUCCESS) {
-            rc = mdb_cursor_get(cursor, key, data, MDB_GET_CURRENT);
+            rc = mdb_cursor_get(cursor, &wanted, data, MDB_GET_CURRENT);
         }
     }
-    if (rc == MDB_NOTFOUND) {
+    if (rc == MDB_NOTFOUND && position->started) {
         level++;
-        *key = (MDB_val){1, &level};
-        rc = mdb_cursor_get(cursor, key, data, MDB_SET_RANGE);
+        wanted = (MDB_val){1, &level};
+        rc = mdb_cursor_get(cursor, &wanted, data, MDB_SET_RANGE);
     }
+    *key = wanted;
     return rc;
 }
 
