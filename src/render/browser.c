@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -31,6 +32,7 @@ static const char *const browser_commands[] = {"chromium-headless-shell", "chrom
 #define BROWSER_WITHOUT                                                                            \
     "--disable-features="                                                                          \
     "SpareRendererForSitePerProcess,ProactivelySwapBrowsingInstance,"                              \
+    "WebUIOmniboxPopup,WebUIOmniboxAimPopup," /* a page of its own beside each tab */              \
     "BackForwardCache,Translate,OptimizationHints,MediaRouter,"                                    \
     "DialMediaRouteProvider,InterestFeedContentSuggestions,"                                       \
     "CertificateTransparencyComponentUpdater,AutofillServerCommunication,"                         \
@@ -41,7 +43,7 @@ static const char *const browser_commands[] = {"chromium-headless-shell", "chrom
  * and each profile lives for a few pages. */
 static const char *const browser_flags[] = {
     "--headless",
-    "--renderer-process-limit=1", /* of one tab: each host would get one */
+    "--renderer-process-limit=1", /* of one context: each host would get one */
     "--remote-debugging-pipe",
     "--no-first-run",
     "--no-default-browser-check",
@@ -82,7 +84,7 @@ static const char *const browser_flags[] = {
 
 void browser_init(Browser *browser)
 {
-    *browser = (Browser){.in = -1, .out = -1};
+    *browser = (Browser){.in = -1, .out = -1, .wake = -1};
 }
 
 void browser_destroy(Browser *browser)
@@ -482,6 +484,10 @@ Result browser_start(Browser *browser, const BrowserOptions *options)
         rc = browser_spawn(browser, path.data, user, group);
     }
     buffer_destroy(&path);
+    browser->wake = rc == RESULT_OK ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+    if (rc == RESULT_OK && browser->wake < 0) {
+        rc = result_of_errno(errno);
+    }
     if (rc != RESULT_OK) {
         browser_stop(browser);
     }
@@ -490,28 +496,35 @@ Result browser_start(Browser *browser, const BrowserOptions *options)
 
 /* The processes of its sandbox are children of one that is the first of its own namespace of
  * processes; with that one all of them end. */
-void browser_stop(Browser *browser)
+void browser_kill(const Browser *browser)
 {
     if (browser->pid != 0) {
         (void)kill(-browser->pid, SIGKILL);
         (void)kill(browser->pid, SIGKILL);
-        while (waitpid(browser->pid, NULL, 0) < 0 && errno == EINTR) {
-        }
-        browser->pid = 0;
-        browser->n_processes = 0;
+    }
+}
+
+void browser_stop(Browser *browser)
+{
+    browser_kill(browser);
+    while (browser->pid != 0 && waitpid(browser->pid, NULL, 0) < 0 && errno == EINTR) {
     }
     browser_close_all(&browser->in, 1);
     browser_close_all(&browser->out, 1);
+    browser_close_all(&browser->wake, 1);
     if (browser->folder[0] != '\0') {
         browser_remove(browser->folder);
-        browser->folder[0] = '\0';
     }
+    browser_init(browser);
 }
 
 /* ---- messages ---- */
 
-static Result browser_write_some(const Browser *browser, const Buffer *out, size_t *written)
+Result browser_write(const Browser *browser, const Buffer *out, size_t *written)
 {
+    if (*written == out->length) {
+        return RESULT_OK;
+    }
     ssize_t n = write(browser->in, out->data + *written, out->length - *written);
     if (n < 0) {
         bool again = errno == EAGAIN || errno == EINTR;
@@ -522,7 +535,7 @@ static Result browser_write_some(const Browser *browser, const Buffer *out, size
     return RESULT_OK;
 }
 
-static Result browser_read_some(const Browser *browser, Buffer *in)
+Result browser_read(const Browser *browser, Buffer *in)
 {
     Result rc = buffer_reserve(in, BROWSER_PIECE);
     if (rc != RESULT_OK) {
@@ -537,34 +550,30 @@ static Result browser_read_some(const Browser *browser, Buffer *in)
     return n == 0 ? RESULT_CLOSED : RESULT_OK;
 }
 
-Result browser_exchange(Browser *browser, const Buffer *out, size_t *written, Buffer *in,
-                        MonoTime deadline)
+Result browser_wait(const Browser *browser, bool writes, MonoTime deadline)
 {
     int64_t left = mono_ms_between(mono_now(), deadline);
-    if (browser->pid == 0) {
-        return RESULT_CLOSED;
-    }
+    uint64_t told = 0;
     if (left < 0) {
         return RESULT_TIMEOUT;
     }
-    bool writes = *written < out->length;
-    struct pollfd fds[2] = {{.fd = browser->out, .events = POLLIN},
+    struct pollfd fds[3] = {{.fd = browser->out, .events = POLLIN},
+                            {.fd = browser->wake, .events = POLLIN},
                             {.fd = writes ? browser->in : -1, .events = POLLOUT}};
-    int n = poll(fds, 2, left > 60000 ? 60000 : (int)left + 1);
+    int n = poll(fds, 3, left > 60000 ? 60000 : (int)left + 1);
     if (n < 0) {
         return errno == EINTR ? RESULT_OK : RESULT_IO;
     }
-    if (n == 0) {
-        return RESULT_TIMEOUT;
-    }
-    Result rc = RESULT_OK;
     if (fds[1].revents != 0) {
-        rc = browser_write_some(browser, out, written);
+        (void)!read(browser->wake, &told, sizeof told);
     }
-    if (rc == RESULT_OK && fds[0].revents != 0) {
-        rc = browser_read_some(browser, in);
-    }
-    return rc;
+    return n == 0 ? RESULT_TIMEOUT : RESULT_OK;
+}
+
+void browser_wake(const Browser *browser)
+{
+    uint64_t one = 1;
+    (void)!write(browser->wake, &one, sizeof one);
 }
 
 /* ---- what it takes ---- */
@@ -593,10 +602,18 @@ static unsigned long long browser_field(const char *line, unsigned field)
     return strtoull(line, NULL, 10);
 }
 
-/* Of /proc/PID/stat behind the name: state, parent, group, session, ..., and from the twelfth field
- * on the time in user and kernel mode, its own and that of the children it has waited for. False:
- * it is none of the browser's. */
-static bool browser_add_use(const Browser *browser, const char *pid, BrowserUse *use)
+/* One process of the browser. */
+typedef struct BrowserProcess {
+    pid_t pid;
+    uint64_t memory_bytes;
+    int64_t cpu_ms;
+    unsigned long long began; /* the kernel's ticks */
+} BrowserProcess;
+
+/* Of /proc/PID/stat behind the name: state, parent, group, session, ..., from the twelfth field on
+ * the time in user and kernel mode, its own and that of the children it has waited for, and in the
+ * twentieth its start. False: it is none of the browser's. */
+static bool browser_look_at(const Browser *browser, const char *pid, BrowserProcess *process)
 {
     char text[1024];
     const char *fields = browser_proc(pid, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
@@ -607,43 +624,118 @@ static bool browser_add_use(const Browser *browser, const char *pid, BrowserUse 
     for (unsigned i = 11; i < 15; i++) {
         ticks += browser_field(fields + 1, i);
     }
-    use->cpu_ms += (int64_t)(ticks * 1000 / (unsigned long long)sysconf(_SC_CLK_TCK));
-    use->processes++;
+    *process = (BrowserProcess){
+        .pid = (pid_t)strtol(pid, NULL, 10),
+        .cpu_ms = (int64_t)(ticks * 1000 / (unsigned long long)sysconf(_SC_CLK_TCK)),
+        .began = browser_field(fields + 1, 19)};
     if (browser_proc(pid, "statm", text, sizeof text)) {
         unsigned long long resident = browser_field(text, 1);
         unsigned long long shared = browser_field(text, 2);
-        use->memory_bytes +=
+        process->memory_bytes =
             resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
     }
     return true;
 }
 
-BrowserUse browser_use(Browser *browser)
+/* The tab that has this process; BROWSER_TABS: none. */
+static unsigned browser_tab_of(const Browser *browser, pid_t pid)
 {
-    BrowserUse use = {.memory_bytes = 0};
+    unsigned tab = 0;
+    while (tab < BROWSER_TABS && browser->tabs[tab].pid != pid) {
+        tab++;
+    }
+    return tab;
+}
+
+/* Of another tab's process the time that was not counted yet is that tab's. */
+static void browser_add_use(const Browser *browser, unsigned tab, const BrowserProcess *process,
+                            BrowserUse *use)
+{
+    unsigned owner = browser_tab_of(browser, process->pid);
+    bool is_other = owner != BROWSER_TABS && owner != tab;
+    use->memory_bytes += is_other ? 0 : process->memory_bytes;
+    use->cpu_ms += is_other ? browser->tabs[owner].counted_ms : process->cpu_ms;
+}
+
+/* Remembers which processes there are. */
+static void browser_look_around(Browser *browser)
+{
     DIR *all = browser->pid == 0 ? NULL : opendir("/proc");
     const struct dirent *entry = NULL;
+    BrowserProcess process;
     browser->n_processes = 0;
     while (all != NULL && (entry = readdir(all)) != NULL) {
         if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-            browser_add_use(browser, entry->d_name, &use) &&
-            browser->n_processes < BROWSER_PROCESSES) {
-            browser->processes[browser->n_processes++] = (pid_t)strtol(entry->d_name, NULL, 10);
+            browser->n_processes < BROWSER_PROCESSES &&
+            browser_look_at(browser, entry->d_name, &process)) {
+            browser->processes[browser->n_processes++] = process.pid;
         }
     }
     if (all != NULL) {
         (void)closedir(all);
     }
+}
+
+BrowserUse browser_use_again(const Browser *browser, unsigned tab)
+{
+    BrowserUse use = {.cpu_ms = -browser->counted_ms};
+    for (unsigned i = 0; i < browser->n_processes; i++) {
+        char pid[24];
+        BrowserProcess process;
+        (void)snprintf(pid, sizeof pid, "%ld", (long)browser->processes[i]);
+        if (browser_look_at(browser, pid, &process)) {
+            browser_add_use(browser, tab, &process, &use);
+        }
+    }
     return use;
 }
 
-BrowserUse browser_use_again(Browser *browser)
+BrowserUse browser_use(Browser *browser, unsigned tab)
 {
-    BrowserUse use = {.memory_bytes = 0};
-    for (unsigned i = 0; browser->pid != 0 && i < browser->n_processes; i++) {
-        char pid[24];
-        (void)snprintf(pid, sizeof pid, "%ld", (long)browser->processes[i]);
-        (void)browser_add_use(browser, pid, &use);
+    browser_look_around(browser);
+    return browser_use_again(browser, tab);
+}
+
+int64_t browser_count(Browser *browser, unsigned tab)
+{
+    char pid[24];
+    BrowserProcess process;
+    BrowserTab *mine = &browser->tabs[tab];
+    int64_t spent = browser_use_again(browser, tab).cpu_ms;
+    if (spent <= 0) {
+        return 0; /* it has ended, or another tab was asked first */
     }
-    return use;
+    browser->counted_ms += spent;
+    (void)snprintf(pid, sizeof pid, "%ld", (long)mine->pid);
+    if (mine->pid != 0 && browser_look_at(browser, pid, &process)) {
+        mine->counted_ms = process.cpu_ms;
+    }
+    return spent;
+}
+
+/* Whether a process runs pages. */
+static bool browser_runs_pages(const char *pid)
+{
+    static const char kind[] = "--type=renderer";
+    char text[4096] = ""; /* words with NUL bytes between them */
+    bool is_read = browser_proc(pid, "cmdline", text, sizeof text);
+    return is_read && memmem(text, sizeof text, kind, sizeof kind - 1) != NULL;
+}
+
+void browser_find_tab(Browser *browser, unsigned tab)
+{
+    unsigned long long youngest = 0;
+    browser->tabs[tab] = (BrowserTab){.pid = 0};
+    browser_look_around(browser);
+    for (unsigned i = 0; i < browser->n_processes; i++) {
+        char pid[24];
+        BrowserProcess process;
+        (void)snprintf(pid, sizeof pid, "%ld", (long)browser->processes[i]);
+        if (browser_tab_of(browser, browser->processes[i]) == BROWSER_TABS &&
+            browser_look_at(browser, pid, &process) && process.began >= youngest &&
+            browser_runs_pages(pid)) {
+            youngest = process.began;
+            browser->tabs[tab].pid = process.pid;
+        }
+    }
 }

@@ -1,6 +1,6 @@
 /* Browser: a headless browser as a child process, without a network, spoken to over two pipes.
  *
- *   browser_start --> browser_write, browser_read ... --> browser_stop
+ *   browser_start --> browser_wait --> browser_write, browser_read ... --> browser_stop
  *
  * What: messages go in at descriptor 3 of the child and come out at descriptor 4
  * (--remote-debugging-pipe). The child is the leader of a session, so that Ctrl-C reaches the crawl
@@ -9,11 +9,15 @@
  * (browser_is_cut_off); a resolver that knows no name; and rendering.h, which answers each request
  * before it is sent. Its own sandbox stays on, so it is never run as root. Its profile is a folder
  * of its own below TMPDIR (/tmp where that is closed to the browser's user), which goes with it;
- * browser_start removes folders that processes left behind which were killed. Owns: the child, its
- * pipes, its folder. Threads: one, which must live as long as the child: the kernel ends the child
- * with that thread. Errors: after any error nothing is known about the
- * child: stop it. Source: the DevTools protocol's pipe; pages and renderers measured as /proc has
- * them. */
+ * browser_start removes folders that processes left behind which were killed.
+ * Each tab has a process of its own, as it is a context of its own; the others are shared by all
+ * tabs. What a tab takes are its own process and the shared ones; their CPU time is counted once,
+ * for the tab that asks first.
+ * Owns: the child, its pipes, its folder.
+ * Threads: one at a time, but for browser_wait, which may run beside the others, and browser_wake.
+ * The thread that starts it must live as long as the child: the kernel ends the child with it.
+ * Errors: after any error nothing is known about the child: stop it.
+ * Source: the DevTools protocol's pipe; pages and renderers measured as /proc has them. */
 #ifndef RENDER_BROWSER_H
 #define RENDER_BROWSER_H
 
@@ -31,23 +35,32 @@ typedef struct BrowserOptions {
     const char *user;    /* whom it runs as when this process is root's; "": root is refused */
 } BrowserOptions;
 
-#define BROWSER_PROCESSES 32u /* that are remembered */
+#define BROWSER_PROCESSES 64u /* that are remembered */
+#define BROWSER_TABS      8u
+
+/* The process of a tab. */
+typedef struct BrowserTab {
+    pid_t pid;          /* 0: it is not known */
+    int64_t counted_ms; /* of its CPU time */
+} BrowserTab;
 
 typedef struct Browser {
     pid_t pid; /* 0: there is none */
     int in;    /* messages to it */
     int out;
+    int wake;                           /* an eventfd: whoever waits is to look again */
     bool is_cut_off;                    /* it has a network namespace of its own */
     char folder[160];                   /* of its profile; "": none */
     pid_t processes[BROWSER_PROCESSES]; /* those that browser_use has seen last */
     unsigned n_processes;
+    BrowserTab tabs[BROWSER_TABS];
+    int64_t counted_ms; /* of the CPU time of all processes */
 } Browser;
 
-/* What all processes of a browser take. */
+/* What a tab takes: its process, and those that all share. */
 typedef struct BrowserUse {
     uint64_t memory_bytes; /* resident, not shared with anybody */
-    int64_t cpu_ms;        /* since it was started, ended processes included */
-    unsigned processes;
+    int64_t cpu_ms;        /* that was not counted yet, ended processes included */
 } BrowserUse;
 
 /* Makes one without a child. */
@@ -61,15 +74,25 @@ Result browser_look(const BrowserOptions *options, Buffer *path);
 Result browser_start(Browser *browser, const BrowserOptions *options);
 /* Ends it and all of its processes, and removes its folder. Nothing happens without one. */
 void browser_stop(Browser *browser);
-/* Waits until deadline for bytes, while those of out are written from *written on; appends what
- * came to in. RESULT_OK: something came or all was written; RESULT_TIMEOUT; RESULT_CLOSED: it has
- * ended; RESULT_LIMIT: in is full; RESULT_IO. */
-Result browser_exchange(Browser *browser, const Buffer *out, size_t *written, Buffer *in,
-                        MonoTime deadline);
+/* Its processes end soon; whoever waits for it hears of it. */
+void browser_kill(const Browser *browser);
+/* Waits until deadline for bytes from it, for room to write when that is wanted, or to be woken.
+ * RESULT_OK: look; RESULT_TIMEOUT; RESULT_IO. */
+Result browser_wait(const Browser *browser, bool writes, MonoTime deadline);
+void browser_wake(const Browser *browser);
+/* Writes as much of out, from *written on, as there is room for. RESULT_CLOSED: it has ended;
+ * RESULT_IO. */
+Result browser_write(const Browser *browser, const Buffer *out, size_t *written);
+/* Appends what has come to in. RESULT_CLOSED; RESULT_LIMIT: in is full; RESULT_IO. */
+Result browser_read(const Browser *browser, Buffer *in);
+/* The youngest process for pages that is no other tab's becomes this tab's. */
+void browser_find_tab(Browser *browser, unsigned tab);
 /* Measures; zero where nothing can be read. It looks at each process of the machine: for now and
  * then. */
-BrowserUse browser_use(Browser *browser);
-/* The same of the processes that browser_use has seen last, which costs next to nothing. */
-BrowserUse browser_use_again(Browser *browser);
+BrowserUse browser_use(Browser *browser, unsigned tab);
+/* The same of the processes that were seen last, which costs next to nothing. */
+BrowserUse browser_use_again(const Browser *browser, unsigned tab);
+/* The CPU time of browser_use_again, which is counted herewith. */
+int64_t browser_count(Browser *browser, unsigned tab);
 
 #endif

@@ -3,31 +3,52 @@
  *   devtools_send ... --> devtools_next --> an event, or the answer to a command
  *   devtools_call: sends one, hands all events to the listener, returns with its answer
  *
- * What: messages are JSON and end with a NUL byte. Commands carry numbers that rise, answers the
- * number of their command.
- * Owns: its buffers; the browser is the caller's. A message is borrowed until the next one is read.
- * Threads: one.
- * Invariants: a message is never longer than DEVTOOLS_MESSAGE_BYTES, in either direction.
- * Errors: RESULT_TIMEOUT; RESULT_CLOSED (the browser has ended); RESULT_LIMIT
- * (a message is too long); RESULT_INVALID (nonsense, or the answer to a command is an error); after
- * any but RESULT_TIMEOUT and RESULT_INVALID of devtools_call stop the browser.
+ *   Devtools of tab 0 --.                                    .--> queue of tab 0
+ *   Devtools of tab 1 --+--> DevtoolsPipe --> the browser ---+--> queue of tab 1
+ *
+ * What: messages are JSON and end with a NUL byte. Commands carry numbers that rise and tell the
+ * tab, answers the number of their command, events the session of their tab. All tabs of a browser
+ * share its pipe: one of those that wait reads it for all, and puts each message where it belongs.
+ * Owns: the pipe its browser; a Devtools its buffers. A message is borrowed until the next one is
+ * read.
+ * Threads: a Devtools has one; those of a pipe run side by side.
+ * Invariants: a message is never longer than DEVTOOLS_MESSAGE_BYTES, in either direction; no more
+ * wait for a tab; what a tab does not read keeps no other tab from reading.
+ * Errors: RESULT_TIMEOUT; RESULT_CLOSED (the browser has ended, or talks nonsense) and what else
+ * devtools_pipe_has_ended knows of, for all tabs; RESULT_LIMIT (too much for this tab);
+ * RESULT_INVALID (the answer to a command is an error).
  * Source: the Chrome DevTools protocol, 1.3. */
 #ifndef RENDER_DEVTOOLS_H
 #define RENDER_DEVTOOLS_H
 
 #include "base/memory/json_writer.h"
+#include "base/thread/mutex.h"
 #include "render/browser.h"
 #include "render/json_reader.h"
 
 #define DEVTOOLS_MESSAGE_BYTES ((size_t)96 << 20)
 #define DEVTOOLS_SESSION_BYTES 80
 
+typedef struct DevtoolsPipe {
+    Browser browser;
+    Mutex mutex; /* guards what follows, the queues of its tabs, and all of browser but its wait */
+    Condition came;
+    struct Devtools *tabs[BROWSER_TABS];
+    Buffer in; /* not handed out yet */
+    Buffer out;
+    size_t written;
+    bool is_read; /* somebody waits for the browser */
+    Result ended; /* why no message comes any more; RESULT_OK: they do */
+} DevtoolsPipe;
+
 typedef struct Devtools {
-    Browser *browser; /* borrowed */
+    DevtoolsPipe *pipe; /* borrowed; NULL: none */
+    unsigned tab;       /* below BROWSER_TABS; no other Devtools of its pipe has it */
+    Buffer queue;       /* the pipe's, as the next */
+    Result lost;        /* why messages for it were lost */
     Buffer in;
     size_t taken; /* bytes of it that were handed out as messages */
     Buffer out;
-    size_t written;
     JsonWriter json;                      /* of the command that is written */
     int64_t number;                       /* of the command that was sent last */
     char session[DEVTOOLS_SESSION_BYTES]; /* commands go to this page; "": to the browser itself */
@@ -35,10 +56,20 @@ typedef struct Devtools {
     void *context;
 } Devtools;
 
-void devtools_init(Devtools *devtools, Browser *browser);
+void devtools_pipe_init(DevtoolsPipe *pipe);
+/* No Devtools has it any more. Ends the browser. */
+void devtools_pipe_destroy(DevtoolsPipe *pipe);
+/* Ends the browser: all tabs see RESULT_CLOSED. */
+void devtools_pipe_end(DevtoolsPipe *pipe);
+bool devtools_pipe_has_ended(DevtoolsPipe *pipe);
+
+void devtools_init(Devtools *devtools, unsigned tab);
 void devtools_destroy(Devtools *devtools);
-/* Forgets all of an ended browser, for the next one. */
-void devtools_reset(Devtools *devtools);
+void devtools_attach(Devtools *devtools, DevtoolsPipe *pipe);
+/* Forgets all of its pipe, for the next one. */
+void devtools_detach(Devtools *devtools);
+/* From now on commands go to a page, whose events come here. */
+void devtools_set_session(Devtools *devtools, const char *session);
 
 /* Begins a command; its parameters are written to the returned writer, in an object that is open.
  */
@@ -52,5 +83,12 @@ Result devtools_tell(Devtools *devtools, const char *method);
 Result devtools_call(Devtools *devtools, MonoTime deadline, JsonValue *result);
 /* Waits for the next message: an event or an answer. What is queued is written meanwhile. */
 Result devtools_next(Devtools *devtools, MonoTime deadline, JsonValue *message);
+
+/* What the tab takes, and counting it: browser_find_tab, browser_use, browser_use_again,
+ * browser_count. */
+void devtools_find_tab(Devtools *devtools);
+BrowserUse devtools_use(Devtools *devtools);
+BrowserUse devtools_use_again(Devtools *devtools);
+int64_t devtools_count(Devtools *devtools);
 
 #endif

@@ -43,8 +43,8 @@ const char *render_refusal_name(RenderRefusal refusal);
 
 typedef struct RenderBounds {
     int64_t timeout_ms;      /* of a rendering, by the clock on the wall */
-    int64_t cpu_ms;          /* of a rendering, all processes of the browser */
-    uint64_t memory_bytes;   /* of all processes of the browser */
+    int64_t cpu_ms;          /* of a rendering: the tab, and what the browser's tabs share */
+    uint64_t memory_bytes;   /* likewise */
     unsigned most_requests;  /* of a page */
     size_t most_document;    /* bytes of the document, about */
     unsigned scrolls;        /* to the page's end, at most */
@@ -54,9 +54,9 @@ typedef struct RenderBounds {
 
 typedef struct RenderPage {
     const char *url;
-    int64_t fetched_ms; /* unix time in milliseconds: the page's clock starts there */
-    bool is_trial;      /* it has render_trial_ms; one that needs more is not read */
-    bool is_fresh;      /* the browser has just been started, for which a trial has twice as much */
+    int64_t fetched_ms;  /* unix time in milliseconds: the page's clock starts there */
+    bool is_trial;       /* it has render_trial_ms; one that needs more is not read */
+    bool is_fresh;       /* its tab has just been made, for which a trial has twice as much */
     const char *cookies; /* that its host had set by then: "a=b; c=d"; NULL: none */
 } RenderPage;
 
@@ -64,6 +64,7 @@ typedef struct Rendered {
     RenderEnd end;
     bool has_document;
     bool is_cut;     /* something of the document was left out for its length */
+    bool in_company; /* its browser ended, beside pages in other tabs of it */
     Buffer document; /* HTML, UTF-8 */
     Buffer picture;  /* JPEG; empty: none was wanted, or none could be taken */
     Buffer lacking;  /* URLs, a line each */

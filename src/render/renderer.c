@@ -9,25 +9,45 @@
 #define RENDERER_START_MS    60000 /* for the first answer of a browser; much is read from disk */
 #define RENDERER_COMMAND_MS  30000
 #define RENDERER_PER_BROWSER 500                    /* pages: it swells by and by */
-#define RENDERER_LOOK_PAGES  8                      /* between two looks at a browser's memory */
+#define RENDERER_LOOK_PAGES  8                      /* between two looks at a tab's memory */
 #define RENDERER_FIRST_CLOCK INT64_C(1700000000000) /* any time that is not before a page's */
+
+/* A browser and who is in it; guarded by the mutex of its share. */
+struct SharedBrowser {
+    DevtoolsPipe pipe; /* with a lock of its own */
+    unsigned users;
+    unsigned pages;
+    bool is_old;     /* nobody joins it any more */
+    bool was_shared; /* there was more than one user */
+    char product[64];
+};
 
 struct Renderer {
     RendererOptions options;
-    Browser browser;
+    RendererShare own;
+    RendererShare *share;
+    SharedBrowser *browser; /* NULL: it is in none */
     Devtools devtools;
     RenderTab tab;
     bool has_tab;
     char context[DEVTOOLS_SESSION_BYTES];
     unsigned pages_of_context;
-    unsigned pages_of_browser;
-    int64_t cpu_of_browser;
-    char product[64];
+    char product[64]; /* of the last browser */
     Buffer word;
-    RendererTotals totals;
 };
 
-Result renderer_new(Renderer **renderer, const RendererOptions *options)
+void renderer_share_init(RendererShare *share)
+{
+    *share = (RendererShare){.n_tabs = 0};
+    mutex_init(&share->mutex, RANK_QUEUE);
+}
+
+void renderer_share_destroy(RendererShare *share)
+{
+    mutex_destroy(&share->mutex);
+}
+
+Result renderer_new(Renderer **renderer, const RendererOptions *options, RendererShare *share)
 {
     Renderer *r = calloc(1, sizeof *r);
     *renderer = NULL;
@@ -35,42 +55,48 @@ Result renderer_new(Renderer **renderer, const RendererOptions *options)
         return RESULT_MEMORY;
     }
     r->options = *options;
-    browser_init(&r->browser);
-    devtools_init(&r->devtools, &r->browser);
+    renderer_share_init(&r->own);
+    r->share = share == NULL ? &r->own : share;
+    devtools_init(&r->devtools, r->share->n_tabs++);
     buffer_init(&r->word, 4096);
     *renderer = r;
     return RESULT_OK;
 }
 
-/* What the browser has spent since this was asked last: for a page, for the way to it, or for its
- * start. 0: it has ended. */
-static int64_t renderer_spent(Renderer *renderer)
+/* Leaves the browser, which ends with the last one. */
+static void renderer_leave_locked(Renderer *renderer)
 {
-    Browser *browser = &renderer->browser;
-    bool is_known = browser->n_processes > 0;
-    int64_t cpu = (is_known ? browser_use_again(browser) : browser_use(browser)).cpu_ms;
-    int64_t spent = cpu > renderer->cpu_of_browser ? cpu - renderer->cpu_of_browser : 0;
-    renderer->cpu_of_browser += spent;
-    renderer->totals.cpu_ms += spent;
-    return spent;
+    SharedBrowser *browser = renderer->browser;
+    renderer->has_tab = false;
+    renderer->browser = NULL;
+    if (browser == NULL) {
+        return;
+    }
+    devtools_detach(&renderer->devtools);
+    browser->users--;
+    if (renderer->share->current == browser &&
+        (browser->users == 0 || devtools_pipe_has_ended(&browser->pipe))) {
+        renderer->share->current = NULL;
+    }
+    if (browser->users == 0) {
+        devtools_pipe_destroy(&browser->pipe);
+        free(browser);
+    }
 }
 
-static void renderer_stop(Renderer *renderer)
+static void renderer_leave(Renderer *renderer)
 {
-    browser_stop(&renderer->browser);
-    devtools_reset(&renderer->devtools);
-    renderer->has_tab = false;
-    renderer->context[0] = '\0';
-    renderer->cpu_of_browser = 0;
-    renderer->pages_of_browser = 0;
+    mutex_lock(&renderer->share->mutex);
+    renderer_leave_locked(renderer);
+    mutex_unlock(&renderer->share->mutex);
 }
 
 void renderer_delete(Renderer *renderer)
 {
     if (renderer != NULL) {
-        renderer_stop(renderer);
-        browser_destroy(&renderer->browser);
+        renderer_leave(renderer);
         devtools_destroy(&renderer->devtools);
+        renderer_share_destroy(&renderer->own);
         buffer_destroy(&renderer->word);
         free(renderer);
     }
@@ -83,7 +109,7 @@ const char *renderer_product(const Renderer *renderer)
 
 bool renderer_is_cut_off(const Renderer *renderer)
 {
-    return renderer->browser.pid != 0 && renderer->browser.is_cut_off;
+    return renderer->browser != NULL && renderer->browser->pipe.browser.is_cut_off;
 }
 
 /* ---- browser, context, tab ---- */
@@ -120,19 +146,45 @@ static Result renderer_start(Renderer *renderer)
 {
     JsonValue result;
     JsonValue value;
-    Result rc = browser_start(&renderer->browser, &renderer->options.browser);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    renderer->totals.starts++;
+    SharedBrowser *browser = renderer->browser;
     (void)devtools_begin(&renderer->devtools, "Browser.getVersion");
-    rc = devtools_call(&renderer->devtools, mono_add_ms(mono_now(), RENDERER_START_MS), &result);
+    Result rc =
+        devtools_call(&renderer->devtools, mono_add_ms(mono_now(), RENDERER_START_MS), &result);
     if (rc == RESULT_OK && json_read_member(result, "product", &value)) {
         buffer_reset(&renderer->word);
         (void)json_read_text(value, &renderer->word);
-        (void)snprintf(renderer->product, sizeof renderer->product, "%.60s",
+        (void)snprintf(browser->product, sizeof browser->product, "%.60s",
                        buffer_string(&renderer->word));
     }
+    return rc;
+}
+
+/* Joins the browser that the others are in; where there is none, or alone, it starts one. */
+static Result renderer_join_locked(Renderer *renderer, bool alone)
+{
+    RendererShare *share = renderer->share;
+    SharedBrowser *browser = alone ? NULL : share->current;
+    bool is_new = browser == NULL || devtools_pipe_has_ended(&browser->pipe);
+    Result rc = RESULT_OK;
+    if (is_new) {
+        browser = calloc(1, sizeof *browser);
+        if (browser == NULL) {
+            return RESULT_MEMORY;
+        }
+        devtools_pipe_init(&browser->pipe);
+        rc = browser_start(&browser->pipe.browser, &renderer->options.browser);
+    }
+    browser->users++;
+    browser->was_shared = browser->was_shared || browser->users > 1;
+    renderer->browser = browser;
+    devtools_attach(&renderer->devtools, &browser->pipe);
+    if (is_new && rc == RESULT_OK) {
+        rc = renderer_start(renderer);
+    }
+    if (is_new && !alone && rc == RESULT_OK) {
+        share->current = browser;
+    }
+    memcpy(renderer->product, browser->product, sizeof renderer->product);
     return rc;
 }
 
@@ -203,11 +255,11 @@ static Result renderer_open_tab(Renderer *renderer)
     if (rc != RESULT_OK) {
         return rc;
     }
-    (void)snprintf(devtools->session, sizeof devtools->session, "%s", session);
+    devtools_set_session(devtools, session);
     rc = renderer_set_tab(renderer);
+    devtools_find_tab(devtools);
     renderer->has_tab = rc == RESULT_OK;
     renderer->pages_of_context = 0;
-    renderer->totals.contexts++;
     return rc;
 }
 
@@ -218,48 +270,63 @@ static Result renderer_close_tab(Renderer *renderer)
         return RESULT_OK;
     }
     renderer->has_tab = false;
-    renderer->devtools.session[0] = '\0';
+    devtools_set_session(&renderer->devtools, "");
     json_string(devtools_begin(&renderer->devtools, "Target.disposeBrowserContext"),
                 "browserContextId", renderer->context);
     return renderer_ask(renderer, NULL, NULL, 0);
 }
 
-/* Looks at a browser between two pages; one that has swollen is ended, not asked. */
-static void renderer_look(Renderer *renderer)
+/* Whether a browser, between two pages of this tab, has had enough: it has ended, or swollen. */
+static bool renderer_is_over_locked(Renderer *renderer)
 {
-    if (renderer->browser.pid == 0 || renderer->pages_of_browser % RENDERER_LOOK_PAGES != 0) {
-        return;
+    SharedBrowser *browser = renderer->browser;
+    uint64_t most = renderer->options.bounds.memory_bytes / 2;
+    browser->is_old = browser->is_old || browser->pages >= RENDERER_PER_BROWSER ||
+                      (renderer->pages_of_context % RENDERER_LOOK_PAGES == 0 &&
+                       devtools_use(&renderer->devtools).memory_bytes > most);
+    if (browser->is_old && renderer->share->current == browser) {
+        renderer->share->current = NULL;
     }
-    BrowserUse use = browser_use(&renderer->browser);
-    if (use.memory_bytes > renderer->totals.memory_bytes) {
-        renderer->totals.memory_bytes = use.memory_bytes;
-    }
-    if (use.memory_bytes > renderer->options.bounds.memory_bytes / 2 ||
-        renderer->pages_of_browser >= RENDERER_PER_BROWSER) {
-        renderer_stop(renderer);
-    }
+    return browser->is_old || devtools_pipe_has_ended(&browser->pipe);
 }
 
-/* A browser with a tab. */
-static Result renderer_prepare(Renderer *renderer)
+/* A tab in a browser. */
+static Result renderer_prepare_locked(Renderer *renderer, bool alone)
 {
-    renderer->devtools.listener = renderer_no_event;
-    renderer_look(renderer);
     Result rc = RESULT_OK;
-    if (renderer->has_tab && renderer->pages_of_context >= renderer->options.pages_per_context) {
+    if (renderer->browser != NULL && (alone || renderer_is_over_locked(renderer))) {
+        renderer_leave_locked(renderer);
+    }
+    if (renderer->browser == NULL) {
+        rc = renderer_join_locked(renderer, alone);
+    }
+    if (rc == RESULT_OK && renderer->pages_of_context >= renderer->options.pages_per_context) {
         rc = renderer_close_tab(renderer);
-    }
-    if (rc != RESULT_OK) {
-        renderer_stop(renderer);
-    }
-    if (renderer->browser.pid == 0) {
-        rc = renderer_start(renderer);
     }
     if (rc == RESULT_OK && !renderer->has_tab) {
         rc = renderer_open_tab(renderer);
-        (void)browser_use(&renderer->browser); /* which processes it has by now */
+    }
+    if (rc == RESULT_OK) {
+        renderer->browser->pages++;
     }
     return rc;
+}
+
+/* Behind a page that its tab did not stand: the tab goes, and where it is the only one, or does not
+ * go, the browser. */
+static void renderer_give_up(Renderer *renderer)
+{
+    SharedBrowser *browser = renderer->browser;
+    mutex_lock(&renderer->share->mutex);
+    bool is_only = browser == NULL || browser->users == 1;
+    mutex_unlock(&renderer->share->mutex);
+    if (!is_only && renderer->has_tab && renderer_close_tab(renderer) == RESULT_OK) {
+        return;
+    }
+    if (browser != NULL) {
+        devtools_pipe_end(&browser->pipe);
+    }
+    renderer_leave(renderer);
 }
 
 /* What the page may have stored under its origin, and all cookies, are removed, so that the next
@@ -280,29 +347,35 @@ static Result renderer_clear(Renderer *renderer, const char *url)
 }
 
 Result renderer_render(Renderer *renderer, const RenderPage *page, const RenderSource *source,
-                       Rendered *rendered)
+                       bool alone, Rendered *rendered)
 {
-    Result rc = renderer_prepare(renderer);
+    Devtools *devtools = &renderer->devtools;
+    RenderPage what = *page;
+    devtools->listener = renderer_no_event;
+    mutex_lock(&renderer->share->mutex);
+    Result rc = renderer_prepare_locked(renderer, alone);
+    mutex_unlock(&renderer->share->mutex);
     if (rc != RESULT_OK) {
         LOG_WARN("render", "no browser", "error=%s", result_name(rc));
-        renderer_stop(renderer);
+        renderer_give_up(renderer);
         return rc;
     }
+    what.is_fresh = renderer->pages_of_context == 0;
     renderer->pages_of_context++;
-    renderer->pages_of_browser++;
-    RenderPage what = *page;
-    what.is_fresh = renderer->pages_of_browser == 1;
     rc = rendering_run(&renderer->tab, &renderer->options.bounds, &what, source, rendered);
-    int64_t spent = renderer_spent(renderer);
+    int64_t spent = devtools_count(devtools);
     rendered->cpu_ms = spent > rendered->cpu_ms ? spent : rendered->cpu_ms;
-    renderer->totals.pages++;
-    renderer->totals.ends[rendered->end]++;
-    renderer->devtools.listener = renderer_no_event;
+    rendered->in_company =
+        renderer->browser->was_shared && devtools_pipe_has_ended(&renderer->browser->pipe);
+    devtools->listener = renderer_no_event;
     if (rc == RESULT_OK) {
         rc = renderer_clear(renderer, page->url);
     }
     if (rc != RESULT_OK) {
-        renderer_stop(renderer);
+        renderer_give_up(renderer);
+    }
+    if (alone) {
+        renderer_leave(renderer);
     }
     return RESULT_OK;
 }

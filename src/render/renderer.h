@@ -1,16 +1,24 @@
-/* Renderer: a browser that renders page after page, started when it is needed and renewed before it
- * swells.
+/* Renderer: a tab that renders page after page, in a browser that is started when it is needed and
+ * renewed before it swells.
  *
- *   renderer_render ... --> [browser started] --> [context and tab made] --> rendering_run
- *   a page that ends the browser --> stopped; the next page starts another
+ *   renderer_render ... --> [browser started, or joined] --> [context and tab made] -->
+ *   rendering_run
+ *   a page that ends its tab --> thrown away; the next page has another
  *   pages_per_context pages --> the context is thrown away with all that its pages stored
- *   memory beyond half of what is allowed, or pages_per_browser pages --> the browser is
+ *   memory beyond half of what is allowed, or pages_per_browser pages --> the browser is left: the
+ *   next page joins another, and who leaves it last ends it
  *
  * What: pages of one context share a tab, because a tab of its own costs several times what a small
  * page does; between two pages all that the first could have stored is removed. The kernel's word
  * is taken for memory and CPU time of the browser, not the browser's own.
- * Owns: the browser, its context and tab.
- * Threads: one from renderer_render to renderer_delete (browser.h says why). Errors: a page that
+ * Renderers with one RendererShare are tabs of one browser. Each has a context, and with it a
+ * process of its own, so that a page which spins, swells or crashes ends with its tab; the process
+ * that answers their requests is shared, and so are its end and its time. A page whose browser
+ * ended in company may not be to blame (Rendered.in_company): it is to be rendered alone, in a
+ * browser of its own that ends with it.
+ * Owns: the browser, with the others; its context and tab.
+ * Threads: one from renderer_render to renderer_delete, and the one that started a browser outlives
+ * those that share it (browser.h says why). Errors: a page that
  * cannot be rendered is data (rendering.h); RESULT_NOT_FOUND, RESULT_INVALID, RESULT_IO,
  * RESULT_CLOSED: no browser can be started. */
 #ifndef RENDER_RENDERER_H
@@ -24,23 +32,26 @@ typedef struct RendererOptions {
     unsigned pages_per_context; /* 1 or more */
 } RendererOptions;
 
-typedef struct RendererTotals {
-    uint64_t pages;
-    uint64_t starts; /* of browsers */
-    uint64_t contexts;
-    uint64_t ends[RENDER_ENDS];
-    int64_t cpu_ms;        /* of ended browsers and of this one as it was looked at last */
-    uint64_t memory_bytes; /* the most that was seen */
-} RendererTotals;
-
 typedef struct Renderer Renderer;
+typedef struct SharedBrowser SharedBrowser;
 
-/* Borrows the texts of the options. RESULT_MEMORY. */
-Result renderer_new(Renderer **renderer, const RendererOptions *options);
+/* Where renderers meet. */
+typedef struct RendererShare {
+    Mutex mutex;            /* guards what follows, and is held while a browser or a tab begins */
+    SharedBrowser *current; /* that is joined; NULL: none */
+    unsigned n_tabs;        /* renderers; at most BROWSER_TABS */
+} RendererShare;
+
+void renderer_share_init(RendererShare *share);
+/* Its renderers are deleted. */
+void renderer_share_destroy(RendererShare *share);
+
+/* Borrows the texts of the options, and the share; NULL: it shares with nobody. RESULT_MEMORY. */
+Result renderer_new(Renderer **renderer, const RendererOptions *options, RendererShare *share);
 void renderer_delete(Renderer *renderer);
-/* Renders a page; what is in rendered goes. */
+/* Renders a page; what is in rendered goes. alone: with nobody else in the browser. */
 Result renderer_render(Renderer *renderer, const RenderPage *page, const RenderSource *source,
-                       Rendered *rendered);
+                       bool alone, Rendered *rendered);
 /* The browser and its version as it says; "" before the first page. */
 const char *renderer_product(const Renderer *renderer);
 /* Whether the browser has a network namespace of its own; false without a browser. */

@@ -36,7 +36,7 @@ typedef struct Rendering {
     bool is_dead;       /* the tab has crashed */
     Result result;      /* of what the listener sent */
     int64_t cpu_ms;     /* that it has */
-    int64_t cpu_before; /* of the browser, when the page began */
+    int64_t cpu_before; /* of the tab, when the page began */
 } Rendering;
 
 /* ---- requests ---- */
@@ -456,7 +456,7 @@ static bool rendering_may_go_on(Rendering *rendering)
         rendering->is_dead = true;
         return true;
     }
-    BrowserUse use = browser_use(rendering->devtools->browser);
+    BrowserUse use = devtools_use(rendering->devtools);
     rendering->out->cpu_ms = use.cpu_ms - rendering->cpu_before;
     if (use.memory_bytes > rendering->bounds->memory_bytes) {
         rendering->out->end = RENDER_MEMORY;
@@ -554,7 +554,7 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
     MonoTime deadline = mono_add_ms(mono_now(), bounds->timeout_ms);
     int64_t trial = render_trial_ms(bounds) * (page->is_fresh ? 2 : 1);
     rendering.cpu_ms = page->is_trial && trial < bounds->cpu_ms ? trial : bounds->cpu_ms;
-    rendering.cpu_before = browser_use_again(tab->devtools->browser).cpu_ms;
+    rendering.cpu_before = devtools_use_again(tab->devtools).cpu_ms;
     rendered_clear(rendered);
     render_view_init(&rendering.view, tab, bounds, rendered);
     buffer_init(&rendering.url, RENDERING_URL_BYTES);

@@ -553,6 +553,8 @@
         "user that the browser runs as when root crawls; empty = root may not render") \
     ROW(render, processes, COUNT, int64_t, "1", 1, 32, NULL, 0, \
         "browsers that render at once") \
+    ROW(render, tabs, COUNT, int64_t, "1", 1, 8, NULL, 0, \
+        "pages that each of them renders at once; they share its memory, and its end") \
     ROW(render, rounds, COUNT, int64_t, "3", 0, 50, NULL, 0, \
         "how often a page is rendered again, when what it lacked has been fetched") \
     ROW(render, scope, WORD, int, "any", 0, 0, WORDS_TEXT(RENDER_SCOPE_WORDS), 0, \
@@ -569,7 +571,7 @@
     ROW(render, pages_per_context, COUNT, int64_t, "50", 1, 1e6, NULL, 0, \
         "pages after which the browser forgets all that pages may have stored, and has a new tab") \
     ROW(render, memory, SIZE, int64_t, "1Gi", 134217728, CONFIG_BIG, NULL, 0, \
-        "memory of one browser, all its processes; a page that needs more is given up") \
+        "memory of one browser, but for its other tabs; a page that needs more is given up") \
     ROW(render, cpu_time, TIME, int64_t, "10s", 100, 3600e3, NULL, 0, \
         "CPU time of one rendering; what the page shows by then is what it shows") \
     ROW(render, timeout, TIME, int64_t, "60s", 1000, 3600e3, NULL, 0, \

@@ -232,6 +232,90 @@ def killed(report, path):
         report.equal(f"the same {what}: {len(expected)}", other, expected)
 
 
+class Watched:
+    """A crawl of PAGES whose browsers are watched: pids of all that there were, the most pages that one had at once."""
+
+    def __init__(self, directory, pages, seeds, *options, kill_every=0):
+        temporary = tempfile.mkdtemp(prefix="ragno-test-", dir="/tmp")  # where the browser's user may go
+        os.chmod(temporary, 0o1777)
+        self.pids, self.most_pages, self.kills = set(), 0, 0
+        with CrossSite(pages) as site:
+            command = [RAGNO, "-d", directory, "-w", "20ms", "--ip-wait", "0", "--progress=never", "-s",
+                       f"fetch.port_map=80:{site.server.port}", "-s", "fetch.allow_addresses=127.0.0.0/8", *USER, *options, *seeds]
+            process = subprocess.Popen(command, env={**os.environ, "TMPDIR": temporary}, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+            while process.poll() is None:
+                time.sleep(0.05)
+                self.look(temporary, kill_every)
+            self.status, self.asked = process.returncode, list(site.asked)
+        harness.until(lambda: not browsers_of(temporary))
+        shutil.rmtree(temporary, ignore_errors=True)
+        with open(f"{directory}/ragno.log", encoding="utf-8") as file:
+            lines = list(file)
+        self.blamed = [line for line in lines if "a page ended its browser" in line]
+        self.unsure = [line for line in lines if "a browser ended with several pages" in line]
+
+    def look(self, temporary, kill_every):
+        """Kills each browser that has kill_every pages at once; their processes name the folder, too."""
+        pages = collections.Counter()
+        for pid in browsers_of(temporary):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    words = file.read()
+                with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
+                    leader = int(file.read().rpartition(")")[2].split()[3])
+            except OSError:
+                continue
+            pages[leader] += b"--type=renderer" in words
+        for leader, n in pages.items():
+            self.pids.add(leader)
+            self.most_pages = max(self.most_pages, n)
+            if kill_every and n >= kill_every and self.kills < 4:
+                self.kills += 1
+                os.kill(leader, signal.SIGKILL)
+
+
+def tabs(report, path):
+    """render.tabs pages share a browser. Its end costs each of them a try and no more; a page that spins or swells ends with
+    its tab, and the others stay."""
+    if BROWSER is None:
+        return report.skip("tabs", "chromium is not installed: make deps-render")
+    hosts = APPS[:3]
+    pages = {place: page for place, page in app_pages().items() if place[0] in (CDN, *hosts)}
+    seeds = [f"http://{host}/page0" for host in hosts]
+    options = ("-s", "render.mode=auto", "-s", "render.tabs=4", "-s", "scope.domains=" + ",".join(hosts))
+    expected = {(f"http://{host}/page{n}", f"http://{host}/made/{n}/{x}") for host in hosts
+                for n in range(PAGES_OF_APP) for x in "ab"}
+    expected |= {(f"http://{host}/page{n}", f"http://{host}/page{n + 1}") for host in hosts for n in range(PAGES_OF_APP - 1)}
+    for name, kill_every in (("undisturbed", 0), ("killed", 2)):
+        directory = os.path.join(path, name)
+        seen = Watched(directory, pages, seeds, *options, kill_every=kill_every)
+        report.equal(f"{name}: the crawl ends", seen.status, 0)
+        report.equal(f"{name}: nothing is asked for twice", [p for p, n in collections.Counter(seen.asked).items() if n > 1], [])
+        report.same_set(f"{name}: links that scripts make", rendered_links(directory), expected)
+        told_of = run([RAGNO, "report", directory, "--json"]).stdout
+        failed = json.loads(told_of)["renders"]["failed"]
+        report.equal(f"{name}: no page has failed", failed, 0)
+        report.check(f"{name}: several pages were in one browser at once", 2 <= seen.most_pages <= 4, seen.most_pages)
+        if kill_every:
+            report.check("a browser was killed beside its pages", seen.kills >= 1 and len(seen.pids) > seen.kills, vars(seen))
+            report.check("each page that was in it is rendered once more, alone",
+                         seen.unsure and not seen.blamed, (seen.unsure, seen.blamed))
+        else:
+            report.equal("one browser was enough", len(seen.pids), 1)
+    bad = "127.9.8.30"
+    pages.update({(bad, f"/bad{n}"): ("text/html", f"<!-- {name} -->{HOSTILE[name][0]}")
+                  for n, name in enumerate(("an endless loop", "memory without end", "a regular expression", "promises without end"))})
+    directory = os.path.join(path, "hostile")
+    seen = Watched(directory, pages, [f"http://{bad}/bad{n}" for n in range(4)] + seeds, *options, "-s",
+                   "render.always=/bad*", "-s", "render.cpu_time=2s", "-s", "render.memory=400Mi")
+    report.equal("hostile: the crawl ends", seen.status, 0)
+    report.same_set("hostile: links that scripts make", rendered_links(directory), expected)
+    report.equal("hostile: pages that were stopped have ended no browser", len(seen.pids), 1)
+    report.check("hostile: and are to blame themselves", not seen.unsure and all(bad in line for line in seen.blamed),
+                 (seen.unsure, seen.blamed))
+
+
 def offline(report, path):
     """ragno render: what a stopped crawl has is rendered without asking anybody; what is lacking comes when the crawl
     goes on."""
@@ -523,4 +607,4 @@ def refused(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(automatic, told, killed, offline, hostile_crawl, chosen, guessed, pictures, known, agents, refused)
+    harness.main(automatic, told, killed, tabs, offline, hostile_crawl, chosen, guessed, pictures, known, agents, refused)

@@ -13,7 +13,7 @@
 #include "parse/visible/visible.h"
 #include "render/archive_source.h"
 #include "render/page_verdict.h"
-#include "render/renderer.h"
+#include "render/desk/render_desk.h"
 
 #define USAGE               "render FILE|DIR URL [--document] [-c FILE] [-s SECTION.KEY=VALUE]..."
 #define CHECK_RENDER_MEMORY ((size_t)256 << 20) /* of answers that are kept */
@@ -86,15 +86,7 @@ static int check_render_open(CheckRender *check, const char *url)
 static int check_render_run(CheckRender *check)
 {
     const Config *config = &check->config;
-    RendererOptions options = {
-        .browser = {.command = config->render_command, .user = config->render_user},
-        .bounds = {.timeout_ms = config->render_timeout,
-                   .cpu_ms = config->render_cpu_time,
-                   .memory_bytes = (uint64_t)config->render_memory,
-                   .most_requests = (unsigned)config->render_most_requisites,
-                   .most_document = (size_t)config->render_max_document,
-                   .scrolls = (unsigned)config->render_scrolls},
-        .pages_per_context = (unsigned)config->render_pages_per_context};
+    RendererOptions options = render_desk_browsers(config);
     RenderPage page = {.url = check->url.href, .fetched_ms = check->fetched_ms};
     RenderSource source = {.ask = archive_source_ask, .context = check->source};
     Buffer why = {.limit = 4096};
@@ -107,9 +99,9 @@ static int check_render_run(CheckRender *check)
     if (rc != RESULT_OK) {
         return 4;
     }
-    rc = renderer_new(&check->renderer, &options);
+    rc = renderer_new(&check->renderer, &options, NULL);
     if (rc == RESULT_OK) {
-        rc = renderer_render(check->renderer, &page, &source, &check->rendered);
+        rc = renderer_render(check->renderer, &page, &source, false, &check->rendered);
     }
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno check render: no browser: %s\n", result_name(rc));

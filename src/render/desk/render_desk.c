@@ -12,7 +12,6 @@
 #include "render/desk/desk_jobs.h"
 #include "render/desk/guesses.h"
 #include "render/page_verdict.h"
-#include "render/renderer.h"
 #include "rules/config_words.h"
 
 #define DESK_ANSWER_BYTES ((size_t)64 << 20) /* of answers that a thread keeps */
@@ -37,8 +36,9 @@ struct RenderDesk {
     RendererOptions renderer;
     Buffer warc; /* path of the archive */
     DeskJobs jobs;
+    RendererShare shares[RENDER_DESK_BROWSERS];
     unsigned n_threads;
-    DeskThread threads[RENDER_DESK_THREADS];
+    DeskThread threads[RENDER_DESK_BROWSERS * BROWSER_TABS];
 };
 
 /* ---- one page ---- */
@@ -265,7 +265,8 @@ static FetchResult *desk_result(DeskThread *self, DeskPage *page, int64_t cpu_ms
     return result;
 }
 
-/* Renders the page; a browser that it ends is replaced, and it has another try. */
+/* Renders the page; a tab that it ends is replaced, and it has another try. A page whose browser
+ * ended in company has had none. */
 static Result desk_render(DeskThread *self, DeskPage *page, int64_t *cpu_ms)
 {
     RenderPage what = {.url = buffer_string(&self->url),
@@ -277,17 +278,22 @@ static Result desk_render(DeskThread *self, DeskPage *page, int64_t *cpu_ms)
     RenderSource source = {.ask = guesses_ask, .context = &self->guesses};
     Result rc = RESULT_OK;
     bool is_lost = true;
-    unsigned tries = what.is_trial ? 1 : DESK_TRIES;
-    for (unsigned i = 0; i < tries && rc == RESULT_OK && is_lost; i++) {
+    bool is_alone = false;
+    unsigned left = what.is_trial ? 1 : DESK_TRIES;
+    while (left > 0 && rc == RESULT_OK && is_lost) {
         uint64_t near = archive_source_near(self->source.archive);
-        rc = renderer_render(self->renderer, &what, &source, &self->rendered);
+        rc = renderer_render(self->renderer, &what, &source, is_alone, &self->rendered);
+        left -= !self->rendered.in_company;
+        is_alone = is_alone || self->rendered.in_company;
         page->near = archive_source_near(self->source.archive) - near;
         is_lost = rc == RESULT_OK &&
                   (self->rendered.end == RENDER_CRASHED || self->rendered.end == RENDER_MEMORY);
         *cpu_ms += rc == RESULT_OK ? self->rendered.cpu_ms : 0;
         if (is_lost && !atomic_load(&self->desk->jobs.is_closed)) {
-            LOG_WARN("render", "a page ended its browser", "url=%s end=%s try=%u", what.url,
-                     render_end_name(self->rendered.end), i + 1);
+            LOG_WARN("render",
+                     self->rendered.in_company ? "a browser ended with several pages in it"
+                                               : "a page ended its browser",
+                     "url=%s end=%s", what.url, render_end_name(self->rendered.end));
         }
         if (atomic_load(&self->desk->jobs.is_closed)) {
             return RESULT_CLOSED;
@@ -387,7 +393,7 @@ static void *desk_main(void *argument)
 
 /* ---- the outside ---- */
 
-static RendererOptions desk_renderer_options(RenderDesk *desk, const Config *config)
+RendererOptions render_desk_browsers(const Config *config)
 {
     return (RendererOptions){
         .browser = {.command = config->render_command, .user = config->render_user},
@@ -397,8 +403,7 @@ static RendererOptions desk_renderer_options(RenderDesk *desk, const Config *con
                    .most_requests = (unsigned)config->render_most_requisites,
                    .most_document = (size_t)config->render_max_document,
                    .scrolls = (unsigned)config->render_scrolls,
-                   .wants_picture = config->render_screenshot == RENDER_SCREENSHOT_JPEG,
-                   .stop = &desk->jobs.is_closed},
+                   .wants_picture = config->render_screenshot == RENDER_SCREENSHOT_JPEG},
         .pages_per_context = (unsigned)config->render_pages_per_context};
 }
 
@@ -416,7 +421,8 @@ static Result desk_make_thread(RenderDesk *desk, unsigned number)
     Result guessed =
         guesses_init(&thread->guesses, desk->options.table, desk->options.db, &thread->source);
     rc = rc == RESULT_OK ? guessed : rc;
-    return rc == RESULT_OK ? renderer_new(&thread->renderer, &desk->renderer) : rc;
+    RendererShare *share = &desk->shares[number % desk->options.config->render_processes];
+    return rc == RESULT_OK ? renderer_new(&thread->renderer, &desk->renderer, share) : rc;
 }
 
 Result render_desk_new(RenderDesk **out, const RenderDeskOptions *options, Buffer *error)
@@ -428,7 +434,8 @@ Result render_desk_new(RenderDesk **out, const RenderDeskOptions *options, Buffe
         return RESULT_MEMORY;
     }
     desk->options = *options;
-    desk->renderer = desk_renderer_options(desk, options->config);
+    desk->renderer = render_desk_browsers(options->config);
+    desk->renderer.bounds.stop = &desk->jobs.is_closed;
     DeskJobsOptions jobs = {.config = options->config,
                             .db = options->db,
                             .table = options->table,
@@ -447,8 +454,11 @@ Result render_desk_new(RenderDesk **out, const RenderDeskOptions *options, Buffe
     if (rc == RESULT_OK) {
         rc = buffer_printf(&desk->warc, "%s/warc", options->directory);
     }
-    unsigned n = (unsigned)options->config->render_processes;
-    for (unsigned i = 0; i < n && i < RENDER_DESK_THREADS && rc == RESULT_OK; i++) {
+    for (unsigned i = 0; i < RENDER_DESK_BROWSERS; i++) {
+        renderer_share_init(&desk->shares[i]);
+    }
+    unsigned n = (unsigned)(options->config->render_processes * options->config->render_tabs);
+    for (unsigned i = 0; i < n && rc == RESULT_OK; i++) {
         desk->n_threads++;
         rc = desk_make_thread(desk, i);
     }
@@ -492,6 +502,9 @@ void render_desk_delete(RenderDesk *desk)
         rendered_destroy(&thread->rendered);
         buffer_destroy(&thread->text);
         buffer_destroy(&thread->url);
+    }
+    for (unsigned i = 0; i < RENDER_DESK_BROWSERS; i++) {
+        renderer_share_destroy(&desk->shares[i]);
     }
     desk_jobs_destroy(&desk->jobs);
     buffer_destroy(&desk->warc);

@@ -6,8 +6,10 @@
  * What: a thread takes the job that has waited longest for pages which have come, else the one that
  * needs a browser most; reads the page from the archive, has it rendered (renderer.h) from what the
  * crawl has fetched (crawl_source.h), and hands over document, links and what was lacking. The job
- * itself is changed by ingest, in the transaction that takes the result. A browser that ends or
- * swells over a page costs the page one more try with another browser.
+ * itself is changed by ingest, in the transaction that takes the result. Each thread is a tab;
+ * render.tabs of them share a browser. A tab that ends or swells over a page costs the page one
+ * more try with another. Where the browser ended with several pages in it, each is rendered anew,
+ * alone, and then it is the page that did it.
  * With render.mode = auto no more than render.share percent of the crawl's pages are rendered, but
  * for the first DESK_JOBS_FREE; the others wait, and with the end of the crawl they stay behind.
  * When nothing else is left to do in the crawl, what a job still lacks will not come, and the page
@@ -21,9 +23,10 @@
 #include "ingest/batch/ingest_chore.h"
 #include "page/parsing.h"
 #include "render/render_table.h"
+#include "render/renderer.h"
 #include "rules/config.h"
 
-#define RENDER_DESK_THREADS 32u
+#define RENDER_DESK_BROWSERS 32u
 
 typedef struct RenderDesk RenderDesk;
 
@@ -40,6 +43,8 @@ typedef struct RenderDeskOptions {
     bool no_share; /* render.share does not hold */
 } RenderDeskOptions;
 
+/* What a browser is, and what pages have in it. */
+RendererOptions render_desk_browsers(const Config *config);
 /* RESULT_INVALID: there is no browser, or it may not be used; error says why. RESULT_MEMORY. */
 Result render_desk_new(RenderDesk **desk, const RenderDeskOptions *options, Buffer *error);
 Result render_desk_start(RenderDesk *desk);
