@@ -322,6 +322,8 @@ WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch)
     }
     const TlsFacts *facts = &fetch->answer.tls;
     (void)snprintf(tls, sizeof tls, "tls/%s", tls_version_name(facts->version));
+    Buffer usage = {.limit = USAGE_TERMS_BYTES};
+    (void)usage_print_terms(fetch->answer.usage, &usage);
     const char *request = fetch->request.header == NULL ? "" : fetch->request.header;
     bool is_answered = fetch->answer.status >= 100;
     WarcFetch record = {.url = warc_bytes(fetch->request.url, strlen(fetch->request.url)),
@@ -337,13 +339,15 @@ WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch)
                                     : fetch->answer.http_version == 10 ? "http/1.0"
                                                                        : "http/1.1",
                         .tls = facts->verdict == TLS_NOT_KNOWN ? NULL : tls,
-                        .cipher = facts->cipher};
+                        .cipher = facts->cipher,
+                        .usage = usage.length == 0 ? NULL : buffer_string(&usage)};
     if (fetch->answer.status == 304 && fetch->request.has_page &&
         find_confirmed(recorder, fetch->request.index, &confirmed)) {
         record.not_modified = &recorder->confirmed;
         record.not_modified_payload = &confirmed;
     }
     Result rc = warc_record_fetch(recorder->recorder, &record, group);
+    buffer_destroy(&usage);
     return made(group, rc, fetch->request.url);
 }
 

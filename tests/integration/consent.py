@@ -1,7 +1,9 @@
 """ragno consent: for which use a capture is allowed, by which sentence, who said otherwise, and what was withdrawn
 since. The sentences are those that the server sent."""
 import base64
+import glob
 import hashlib
+import json
 import os
 import re
 import struct
@@ -55,6 +57,29 @@ def block(text, usage):
     return (found.group(1), found.group(2)) if found else (None, "")
 
 
+def ledger_of_captures(report, directory, base):
+    """What was said of a capture is in its record, its index, and the exports; the index can be made anew from the record."""
+    said = {"/free": "ai-input=n, search=y", "/closed/page": "train-ai=n", "/gone": "ai-input=n, search=y"}
+    index, = glob.glob(directory + "/warc/*.cdxj")
+    with open(index, encoding="utf-8") as file:
+        text = file.read()
+    rows = [json.loads(line.split(" ", 2)[2]) for line in text.splitlines()]
+    report.equal("usage in CDXJ", {p: row.get("usage") for p in said for row in rows if row["url"] == base + p}, said)
+    report.check("nothing where nothing is said", [row for row in rows if row["url"] == base + "/robots.txt" and "usage" not in row], rows)
+    captures = [json.loads(row) for row in harness.run([f"{harness.OUT}/ragno", "export", directory, "captures"]).stdout.splitlines()]
+    report.equal("in export captures", {p: row.get("usage") for p in said for row in captures if row["url"] == base + p}, said)
+    pages = [json.loads(row) for row in
+             harness.run([f"{harness.OUT}/ragno", "export", directory, "pages", "--format", "jsonl"]).stdout.splitlines()]
+    report.equal("denied and allowed in export pages",
+                 {p: (row["usage_denied"], row["usage_allowed"]) for p in said for row in pages if row["url"] == base + p},
+                 {"/free": ("ai-input", "search"), "/gone": ("ai-input", "search"), "/closed/page": ("train-ai", None)})
+    os.rename(index, index + ".was")
+    result = harness.run([f"{harness.OUT}/ragno", "verify", "--repair", directory])
+    with open(index, encoding="utf-8") as file:
+        report.equal("an index that is made anew is the same", (result.returncode in (0, 1), file.read() == text), (True, True))
+    os.remove(index + ".was")
+
+
 def by_which_sentence(report, path):
     site = Site(BEFORE)
     with PageServer(site) as server:
@@ -87,9 +112,12 @@ def by_which_sentence(report, path):
     report.equal("a host that nobody knows", ask(directory, "http://other.test/")[0], 1)
     report.equal("a usage that there is not", ask(directory, base, "--usage", "lunch")[0], 2)
     for where, paths in (("not UsageDenied(train) and StatusCategory(2)", ["/", "/free", "/gone"]),
-                         ("UsageDenied(search)", ["/linked", "/paid"])):
+                         ("UsageDenied(search)", ["/linked", "/paid"]),
+                         ('usage("train") and StatusCategory(2)', ["/", "/free", "/gone"]),
+                         ('usage("tdm", "search")', ["/", "/closed/page", "/conflict", "/free", "/gone", "/header", "/meta", "/short"])):
         rows = harness.run([f"{harness.OUT}/ragno", "export", directory, "pages", "--where", where]).stdout.splitlines()
         report.equal(f"export --where '{where}'", sorted(row.split("\t")[0] for row in rows), [base + p for p in paths])
+    ledger_of_captures(report, directory, base)
     refused = harness.run([f"{harness.OUT}/ragno", "export", directory, "links", "--where", "UsageDenied(tdm)"])
     report.check("links have no usage, and say so", refused.returncode == 2 and "needs a record of usage" in refused.stderr,
                  refused.stderr)

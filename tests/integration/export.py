@@ -134,7 +134,7 @@ def stored_answers(report, path):
     report.equal("a page that is not there", told("/gone", "status", "bytes", "redirect"), (404, 9, None))
     report.equal("each place holds its record", {record_at(crawl, row) for row in rows.values() if row["status"] > 0},
                  {url for url, row in rows.items() if row["status"] > 0})
-    known = {"mime", "bytes", "title", "language", "redirect", "warc_file", "warc_offset"}
+    known = {"mime", "bytes", "title", "language", "redirect", "usage_allowed", "warc_file", "warc_offset"}
     lines = list(csv.DictReader(io.StringIO(export(crawl, "pages", "--format", "csv"))))
     report.equal("CSV says the same", {r["url"]: (r["title"], r["warc_offset"]) for r in lines},
                  {u: (r["title"] or "", str(r["warc_offset"] if r["warc_offset"] is not None else "")) for u, r in rows.items()})

@@ -22,6 +22,32 @@ static Usage dictionary(const char *text)
     return usage_of_dictionary(text, strlen(text));
 }
 
+/* Each usage by itself, denied and allowed, and none of the others. */
+static void terms_tell_both_sides(void)
+{
+    for (unsigned denied = 0; denied <= USAGE_ALL; denied++) {
+        unsigned allowed = (denied * 7u + 3u) & USAGE_ALL & ~denied;
+        Buffer text = {.limit = USAGE_TERMS_BYTES};
+        Usage usage = {.denied = (uint8_t)denied, .allowed = (uint8_t)allowed};
+        CU_ASSERT_EQUAL(usage_print_terms(usage, &text), RESULT_OK);
+        CU_ASSERT_EQUAL(usage_terms_allowed(buffer_string(&text)), allowed);
+        CU_ASSERT_EQUAL(dictionary(buffer_string(&text)).denied & denied, denied);
+        buffer_destroy(&text);
+    }
+    Buffer text = {.limit = USAGE_TERMS_BYTES};
+    CU_ASSERT_EQUAL(usage_print_terms((Usage){.denied = USAGE_TDM, .allowed = USAGE_SEARCH}, &text),
+                    RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&text), "search=y, tdm=n");
+    buffer_destroy(&text);
+    unsigned bits = 0;
+    Buffer error = {.limit = 256};
+    CU_ASSERT_EQUAL(usage_list_parse(" tdm, train,search", &bits, &error), RESULT_OK);
+    CU_ASSERT_EQUAL(bits, USAGE_TDM | USAGE_TRAIN_AI | USAGE_SEARCH);
+    CU_ASSERT_EQUAL(usage_list_parse("tdm, lunch", &bits, &error), RESULT_INVALID);
+    CU_ASSERT_PTR_NOT_NULL(strstr(buffer_string(&error), "'lunch': expected a usage"));
+    buffer_destroy(&error);
+}
+
 static void dictionaries_deny_and_allow(void)
 {
     expect(dictionary("train-ai=n, search=y"), "train-ai", "search");
@@ -255,7 +281,7 @@ static void rules_name_usages_and_actions(void)
 }
 
 UNIT_MAIN("usage", {"dictionaries deny and allow", dictionaries_deny_and_allow},
-          {"headers add up", headers_add_up},
+          {"headers add up", headers_add_up}, {"terms tell both sides", terms_tell_both_sides},
           {"pages speak through meta elements", pages_speak_through_meta_elements},
           {"zero bytes do no harm", zero_bytes_do_no_harm},
           {"the longest path of robots.txt decides", the_longest_path_of_robots_decides},

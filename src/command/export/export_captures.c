@@ -150,6 +150,7 @@ static Result capture_row(CaptureTable *table, const char *filename, const WarcR
     capture_bytes(table, "content_mime_type", record->http.content_type);
     Result rc = capture_text(table);
     capture_bytes(table, "content_truncated", capture_field(record, "warc-truncated"));
+    capture_bytes(table, "usage", capture_field(record, "warc-usage"));
     capture_bytes(table, "ip", capture_field(record, "warc-ip-address"));
     capture_string(table, "warc_record_type", warc_type_name(record->type));
     capture_string(table, "record_id", warc_id_format(&record->id, id));

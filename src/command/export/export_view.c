@@ -105,6 +105,7 @@ bool export_view_passes(ExportView *view, const Buffer *url, const PageRef *page
         input.has_depth = true;
         input.depth = (uint32_t)page->depth;
         input.status = page->status > 0 ? page->status : 0;
+        input.is_unread = page->n_crawls == 0;
         input.usage_denied = page->n_crawls > 0 ? usage_of_flags(page->flags) : 0;
     }
     if (view->where_source && source != NULL &&

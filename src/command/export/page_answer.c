@@ -354,6 +354,7 @@ Result page_answers_read(PageAnswers *answers, const char *url, size_t length,
     answer->mime = capture.type.type;
     answer->mime_length = capture.type.type_length;
     answer->bytes = body->length;
+    answer->allowed = usage_terms_allowed(answers->stored.usage);
     /* Its first bytes decide where the type does not, unless they are coded. */
     bool has_text =
         capture.is_plain || http_header_is_page(&capture.type, buffer_string(body), body->length);

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "parse/usage/usage.h"
 #include "store/pages/page_db.h"
 
 /* Page places: where in the WARC files the newest answer of each page is stored.
@@ -48,6 +49,7 @@ typedef struct PageAnswer {
     const char *title;    /* NULL: none */
     const char *language; /* a BCP 47 tag; NULL: not known */
     const char *redirect; /* where Location points; NULL: nowhere */
+    unsigned allowed;     /* usages, expressly */
 } PageAnswer;
 
 typedef struct PageAnswers PageAnswers;

@@ -30,16 +30,14 @@ static void page_export_put_time(ExportRows *rows, const char *name, double seco
     export_text(rows, name, text, strlen(text));
 }
 
-/* What its site denies: "train-ai+tdm"; empty when it denies nothing. */
-static void put_usage(ExportRows *rows, const PageRef *page)
+/* "train-ai+tdm"; empty for none. */
+static void put_usages(ExportRows *rows, const char *name, unsigned bits)
 {
-    Buffer text;
-    unsigned denied = page->n_crawls > 0 ? usage_of_flags(page->flags) : 0;
-    buffer_init(&text, 256);
-    if (denied != 0 && usage_print(denied, &text) == RESULT_OK) {
-        export_text(rows, "usage_denied", buffer_string(&text), text.length);
+    Buffer text = {.limit = 256};
+    if (bits != 0 && usage_print(bits, &text) == RESULT_OK) {
+        export_text(rows, name, buffer_string(&text), text.length);
     } else {
-        export_nothing(rows, "usage_denied");
+        export_nothing(rows, name);
     }
     buffer_destroy(&text);
 }
@@ -172,6 +170,7 @@ static Result put_archive(ExportView *view, Archive *archive, const PageRef *pag
     put_word(rows, "language", answer.language);
     put_word(rows, "redirect",
              answer.redirect != NULL ? answer.redirect : buffer_string(&view->to));
+    put_usages(rows, "usage_allowed", answer.allowed);
     if (stored) {
         put_word(rows, "warc_file", page_places_name(archive->places, place.file));
         export_number(rows, "warc_offset", place.offset);
@@ -248,7 +247,7 @@ static Result export_page(ExportView *view, Archive *archive, uint64_t index)
     if (rc == RESULT_OK) {
         (void)snprintf(text, sizeof text, "%016" PRIx64, page.content_hash64);
         export_text(rows, "content_hash", text, page.content_hash64 == 0 ? 0 : 16);
-        put_usage(rows, &page);
+        put_usages(rows, "usage_denied", page.n_crawls > 0 ? usage_of_flags(page.flags) : 0);
         rc = archive->places == NULL ? RESULT_OK : put_archive(view, archive, &page);
     }
     if (rc == RESULT_OK) {

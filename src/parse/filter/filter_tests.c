@@ -532,6 +532,11 @@ FILTER_TEST(usage_denied)
     return false;
 }
 
+FILTER_TEST(usage)
+{
+    return !input->is_unread && !filter_test_usage_denied(atom, input, scratch);
+}
+
 /* ---- The table of atoms ---- */
 
 #define NOTHING  0
@@ -636,6 +641,8 @@ static const FilterAtomType types[] = {
     ATOM("UsageDenied", "usages",
          "the site denies one of them: train-ai, ai-input, search, tdm, image-ai", FILTER_LOWER,
          LIST, FILTER_HAS_USAGE, usage_denied),
+    ATOM("usage", "usages", "a page that was fetched, and of whose usages the site denies none",
+         FILTER_LOWER, LIST, FILTER_HAS_USAGE, usage),
     ATOM("DigestEquals", "hexadecimal digits", "the digest of the payload", FILTER_HEX, ONE,
          RESPONSE, digest_equals),
 };

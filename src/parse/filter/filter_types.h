@@ -43,6 +43,7 @@ typedef struct FilterInput {
     const char *body;
     size_t body_length;
     unsigned usage_denied; /* USAGE_... bits: what the page may not be used for */
+    bool is_unread;        /* nobody knows that: it was not fetched */
     /* Of a link: the text on it, around it, and the title of the page that it is on; of a page: its
      * visible text and its title. */
     const char *anchor;

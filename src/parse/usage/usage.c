@@ -2,6 +2,7 @@
 #include "base/core/ascii.h"
 #include "parse/text/skim_scan.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -73,6 +74,31 @@ Result usage_print(unsigned bits, Buffer *out)
         }
     }
     return any || rc != RESULT_OK ? rc : buffer_append_char(out, '-');
+}
+
+Result usage_print_terms(Usage usage, Buffer *out)
+{
+    Result rc = RESULT_OK;
+    const char *between = "";
+    for (size_t i = 0; i < PRINTED && rc == RESULT_OK; i++) {
+        bool denied = (usage.denied & 1u << i) != 0;
+        if (denied || (usage.allowed & 1u << i) != 0) {
+            rc = buffer_printf(out, "%s%s=%c", between, names[i].name, denied ? 'n' : 'y');
+            between = ", ";
+        }
+    }
+    return rc;
+}
+
+unsigned usage_terms_allowed(const char *terms)
+{
+    unsigned bits = 0;
+    for (unsigned i = 0; i < PRINTED; i++) {
+        char term[16];
+        (void)snprintf(term, sizeof term, "%s=y", names[i].name); /* none ends with another */
+        bits |= strstr(terms, term) == NULL ? 0 : 1u << i;
+    }
+    return bits;
 }
 
 void usage_ledger_add(UsageLedger *ledger, const UsageStatement *statement)

@@ -109,6 +109,12 @@ Result usage_list_parse(const char *text, unsigned *bits, Buffer *error);
 /* Appends the names of bits: "train-ai+search"; "-" for none. */
 Result usage_print(unsigned bits, Buffer *out);
 
+/* Appends both sides as one dictionary: "train-ai=n, search=y"; nothing when nothing is said. */
+Result usage_print_terms(Usage usage, Buffer *out);
+#define USAGE_TERMS_BYTES 80u
+/* The bits that such a dictionary allows. */
+unsigned usage_terms_allowed(const char *terms);
+
 /* "train-ai=n, search=y": the value of Content-Usage or Content-Signal. What is not known is
  * skipped. */
 Usage usage_of_dictionary(const char *value, size_t length);

@@ -1,5 +1,6 @@
 #include "store/archive/warc_load.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/thread/log.h"
@@ -116,6 +117,7 @@ Result warc_load_capture(const char *directory, const CdxjCapture *capture, cons
     WarcReader *reader = NULL;
     WarcRecord record;
     WarcBytes truncated;
+    WarcBytes usage = warc_bytes("", 0);
     buffer_reset(&answer->header);
     buffer_reset(&answer->body);
     Result rc = warc_reader_open_in(&reader, directory, capture->filename);
@@ -130,6 +132,8 @@ Result warc_load_capture(const char *directory, const CdxjCapture *capture, cons
         answer->id = record.id;
         answer->status = record.is_http ? record.http.status : 0;
         answer->revisit = record.type == WARC_REVISIT;
+        (void)warc_record_field(&record, "warc-usage", &usage);
+        (void)snprintf(answer->usage, sizeof answer->usage, "%.*s", (int)usage.length, usage.bytes);
         answer->truncated = warc_record_field(&record, "warc-truncated", &truncated);
         rc = answer->revisit
                  ? warc_load_original(directory, &record, answer)

@@ -15,18 +15,20 @@
 #include "base/memory/buffer.h"
 #include "base/core/clock.h"
 #include "base/core/result.h"
+#include "parse/usage/usage.h"
 #include "store/archive/warc_reader.h"
 #include "store/cdxj/cdxj.h"
 #include "store/warc/warc_format.h"
 
 typedef struct WarcAnswer {
-    Buffer header;   /* HTTP header block with its empty line; empty for a resource */
-    Buffer body;     /* as stored: Content-Encoding is still on it */
-    WallTime date;   /* of the capture */
-    WarcId id;       /* of its record */
-    unsigned status; /* of HTTP; 0 = none */
-    bool revisit;    /* the body comes from an earlier record */
-    bool truncated;  /* by us or by the server: the body is not all of it */
+    Buffer header;                 /* HTTP header block with its empty line; empty for a resource */
+    Buffer body;                   /* as stored: Content-Encoding is still on it */
+    WallTime date;                 /* of the capture */
+    WarcId id;                     /* of its record */
+    unsigned status;               /* of HTTP; 0 = none */
+    bool revisit;                  /* the body comes from an earlier record */
+    char usage[USAGE_TERMS_BYTES]; /* WARC-Usage; "": nothing is said */
+    bool truncated;                /* by us or by the server: the body is not all of it */
 } WarcAnswer;
 
 void warc_answer_init(WarcAnswer *answer);

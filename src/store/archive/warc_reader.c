@@ -419,6 +419,7 @@ Result warc_record_index(const WarcRecord *record, const char *filename, Buffer 
                        .type = record->type,
                        .status = record->is_http ? record->http.status : 0,
                        .mime = record->is_http ? record->http.content_type : warc_bytes("", 0),
+                       .usage = warc_bytes("", 0),
                        .digest = NULL};
     if (!record->is_http && warc_record_field(record, "content-type", &value)) {
         size_t n = 0;
@@ -431,6 +432,7 @@ Result warc_record_index(const WarcRecord *record, const char *filename, Buffer 
         warc_digest_parse(value, &digest)) {
         facts.digest = &digest;
     }
+    (void)warc_record_field(record, "warc-usage", &facts.usage);
     Result rc = cdxj_append_facts(out, &facts);
     return rc == RESULT_OK ? cdxj_append_place(out, record->length, record->offset, filename) : rc;
 }

@@ -174,6 +174,8 @@ static Result index_main(const WarcHead *head, unsigned status, WarcBytes mime, 
                        .type = head->type,
                        .status = status,
                        .mime = mime,
+                       .usage = head->usage == NULL ? warc_bytes("", 0)
+                                                    : warc_bytes(head->usage, strlen(head->usage)),
                        .digest = group->has_payload ? &group->payload : NULL};
     return cdxj_append_facts(&group->index, &facts);
 }
@@ -231,6 +233,7 @@ static Result add_main(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup
                      .protocol = fetch->protocol,
                      .tls = fetch->tls,
                      .cipher = fetch->cipher,
+                     .usage = fetch->usage,
                      .truncated = warc_truncation_name(fetch->truncated),
                      .id = &group->id,
                      .block_head = header,

@@ -32,7 +32,8 @@
  * Threads: a recorder belongs to one thread.
  * Errors: RESULT_INVALID, RESULT_LIMIT, RESULT_MEMORY, RESULT_IO (no random bytes); the group is
  * then empty, or as before.
- * Source: ISO 28500:2017; WARC-Protocol and WARC-Cipher-Suite of the IIPC's extensions. */
+ * Source: ISO 28500:2017; WARC-Protocol and WARC-Cipher-Suite of the IIPC's extensions; WARC-Usage
+ * is ours. */
 #ifndef STORE_ARCHIVE_WARC_RECORD_H
 #define STORE_ARCHIVE_WARC_RECORD_H
 
@@ -84,6 +85,7 @@ typedef struct WarcFetch {
     const char *protocol; /* WARC-Protocol: "http/1.1", "h2", ...; NULL = as the URL says */
     const char *tls;      /* the second WARC-Protocol: "tls/1.3"; NULL = none */
     const char *cipher;   /* WARC-Cipher-Suite: "TLS_AES_128_GCM_SHA256"; NULL = none */
+    const char *usage;    /* WARC-Usage: "train-ai=n, search=y"; NULL = nothing is said */
     /* Of a 304, when they are known: the capture that it confirms, and the digest of its payload.
      */
     const WarcOriginal *not_modified;

@@ -78,6 +78,10 @@ Result cdxj_append_facts(Buffer *out, const CdxjFacts *facts)
     if (facts->digest != NULL) {
         buffer_printf(out, "\", \"digest\": \"%s", warc_digest_format(facts->digest, digest));
     }
+    if (facts->usage.length > 0) {
+        buffer_append_string(out, "\", \"usage\": \"");
+        cdxj_put_json(out, facts->usage);
+    }
     buffer_append_string(out, "\", \"length\": \"");
     return buffer_end(out, before);
 }

@@ -10,9 +10,10 @@
  * answer, whose URL stands behind CDXJ_RENDERED, so that who looks for the answer finds that alone.
  * Keys are SURTs (surt.h). The timestamp is
  * WARC-Date cut to seconds. mime is "warc/revisit" for revisits and "unk" when the server sent
- * none; status is absent for resources. The line of a record is a function of the record, its place
- * and the name of its file, so an index can always be rebuilt from its WARC file and compared with
- * it.
+ * none; status is absent for resources; usage is what the site said of the capture's use ("usage":
+ * "train-ai=n, search=y", as in WARC-Usage), absent where it said nothing. The line of a record is
+ * a function of the record, its place and the name of its file, so an index can always be rebuilt
+ * from its WARC file and compared with it.
  *
  * While X.warc.gz.open is written, its lines go unsorted to the journal X.cdxj.open, which is
  * sorted into X.cdxj when the file is finished. The journal is never trusted after a crash: it is
@@ -42,6 +43,7 @@ typedef struct CdxjFacts {
     WarcType type;            /* WARC_RESPONSE, WARC_REVISIT, WARC_RESOURCE or WARC_CONVERSION */
     unsigned status;          /* of HTTP; 0 = none */
     WarcBytes mime;           /* content type without parameters; empty = unknown */
+    WarcBytes usage;          /* WARC-Usage: "train-ai=n, search=y"; empty: nothing is said */
     const WarcDigest *digest; /* of the payload; NULL = none */
 } CdxjFacts;
 

@@ -124,8 +124,8 @@ size_t warc_head_bound(const WarcHead *head)
     return HEAD_BYTES + head->uri.length + warc_head_length_of(head->ip) +
            warc_head_length_of(head->content_type) + warc_head_length_of(head->protocol) +
            warc_head_length_of(head->tls) + warc_head_length_of(head->cipher) +
-           warc_head_length_of(head->filename) + warc_head_length_of(head->profile) +
-           warc_head_length_of(head->truncated) +
+           warc_head_length_of(head->usage) + warc_head_length_of(head->filename) +
+           warc_head_length_of(head->profile) + warc_head_length_of(head->truncated) +
            (head->refers_to == NULL ? 0 : head->refers_to->uri.length);
 }
 
@@ -210,6 +210,7 @@ void warc_head_put(Buffer *out, const WarcHead *head, const WarcDigest *block)
     PUT_STRING(out, "WARC-Protocol", head->protocol);
     PUT_STRING(out, "WARC-Protocol", head->tls);
     PUT_STRING(out, "WARC-Cipher-Suite", head->cipher);
+    PUT_STRING(out, "WARC-Usage", head->usage);
     if (head->concurrent_to != NULL) {
         PUT_NAME(out, "WARC-Concurrent-To");
         put_id(out, head->concurrent_to);

@@ -67,6 +67,7 @@ typedef struct WarcHead {
     const char *protocol;
     const char *tls;
     const char *cipher;
+    const char *usage;
     const char *filename;
     const char *profile;
     const char *truncated;
