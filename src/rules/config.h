@@ -258,7 +258,7 @@
         "connection; its next try has first_byte_timeout") \
     ROW(fetch, memory, SIZE, int64_t, "128Mi", 65536, CONFIG_BIG, NULL, OPTION_LIVE, \
         "bytes of answers received and not yet parsed; beyond it, transfers are paused and none " \
-        "is begun") \
+        "is begun; bodies above 64 KiB wait from half of it on") \
     ROW(fetch, idle_connections, COUNT, int64_t, "5000", 0, 1000000, NULL, 0, \
         "connections kept open for the next fetch, over all threads; 4 kB each, with TLS 10 kB and the " \
         "certificates that the server sent") \

@@ -38,6 +38,35 @@ static void it_closes_at_its_limit_and_opens_at_three_quarters(void)
     byte_gate_destroy(&gate);
 }
 
+static void what_is_large_has_half_of_it(void)
+{
+    ByteGate gate;
+    ByteShare large = {.gate = NULL};
+    ByteShare small = {.gate = NULL};
+    atomic_uint calls = 0;
+    byte_gate_init(&gate, LIMIT, count_call, &calls);
+    byte_gate_move(&large, &gate, 499);
+    CU_ASSERT_TRUE(byte_gate_is_open_for(&gate, BYTE_GATE_LARGE));
+    byte_gate_move(&large, &gate, 500);
+    CU_ASSERT_FALSE(byte_gate_is_open_for(&gate, BYTE_GATE_LARGE));
+    CU_ASSERT_TRUE(byte_gate_is_open(&gate));
+    byte_gate_move(&small, &gate, 499);
+    CU_ASSERT_TRUE(byte_gate_is_open(&gate));
+    byte_gate_move(&small, &gate, 500);
+    CU_ASSERT_FALSE(byte_gate_is_open(&gate));
+    byte_gate_move(&small, &gate, 250); /* low for any, not for what is large */
+    CU_ASSERT_EQUAL(calls, 1);
+    CU_ASSERT_TRUE(byte_gate_is_open(&gate));
+    CU_ASSERT_FALSE(byte_gate_is_open_for(&gate, BYTE_GATE_LARGE));
+    byte_gate_move(&large, &gate, 125);
+    CU_ASSERT_EQUAL(calls, 2); /* whoever waits is told */
+    CU_ASSERT_TRUE(byte_gate_is_open_for(&gate, BYTE_GATE_LARGE));
+    CU_ASSERT_EQUAL(byte_gate_closings(&gate), 1);
+    byte_gate_move(&large, NULL, 0);
+    byte_gate_move(&small, NULL, 0);
+    byte_gate_destroy(&gate);
+}
+
 static void its_limit_may_change(void)
 {
     ByteGate gate;
@@ -159,6 +188,7 @@ static void many_threads_wait_and_none_for_ever(void)
 UNIT_MAIN("byte gate",
           {"it closes at its limit and opens at three quarters",
            it_closes_at_its_limit_and_opens_at_three_quarters},
+          {"what is large has half of it", what_is_large_has_half_of_it},
           {"its limit may change", its_limit_may_change},
           {"a share is counted at one gate only", a_share_is_counted_at_one_gate_only},
           {"it tells when nothing would open it", it_tells_when_nothing_would_open_it},

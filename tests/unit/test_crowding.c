@@ -219,6 +219,44 @@ static void a_body_larger_than_the_gate_may_come(void)
     free(w);
 }
 
+/* Paused large bodies fill their half of the gate, which is open for others. */
+static void large_bodies_make_room_for_who_waits_for_a_connection(void)
+{
+    enum { BODIES = 8, BODY = 100 * 1024, GATE = 2 * BODIES * BODY };
+    for (size_t n_waiting = 0; n_waiting < 2; n_waiting++) {
+        World *w = world_of(BODIES, STANDING_PROVEN, 64);
+        ByteGate gate;
+        size_t n_gone = 0;
+        byte_gate_init(&gate, GATE, NULL, NULL);
+        w->options.gate = &gate;
+        w->crowd.n_proven = n_waiting;
+        for (size_t i = 0; i < BODIES; i++) {
+            w->transfers[i].timer.paused = w->transfers[i].timer.start;
+            w->transfers[i].timer.bytes = BODY;
+            byte_gate_move(&w->results[i].cost.share, &gate, BODY);
+        }
+        CU_ASSERT_FALSE(byte_gate_is_open_for(&gate, BYTE_GATE_LARGE));
+        for (int64_t ms = 0; ms < 2 * CROWDING_STALL_MS; ms += CROWDING_LOOK_MS) {
+            MonoTime now = mono_add_ms(NOW, ms);
+            CU_ASSERT_EQUAL(crowding_look(&w->crowding, &w->crowd, now), n_waiting > 0);
+            Transfer *transfer = n_waiting > 0 ? crowding_next(&w->crowding, now) : NULL;
+            if (transfer != NULL) {
+                CU_ASSERT_TRUE(ms >= CROWDING_STALL_MS);
+                byte_gate_move(&transfer->result->cost.share, NULL, 0);
+                transfer->visit_state = NULL;
+                n_gone++;
+            }
+        }
+        CU_ASSERT_EQUAL(n_gone, n_waiting * 2); /* then three eighths are left */
+        CU_ASSERT_TRUE(byte_gate_is_open(&gate));
+        for (size_t i = 0; i < BODIES; i++) {
+            byte_gate_move(&w->results[i].cost.share, NULL, 0);
+        }
+        byte_gate_destroy(&gate);
+        free(w);
+    }
+}
+
 UNIT_MAIN("crowding",
           {"the more wait, the sooner a new host that drips is known",
            the_more_wait_the_sooner_a_new_host_that_drips_is_known},
@@ -231,4 +269,6 @@ UNIT_MAIN("crowding",
            who_obeys_a_rate_or_was_never_heard_of_is_not_slow},
           {"bodies that hold a gate closed make room, largest first",
            bodies_that_hold_a_gate_closed_make_room_largest_first},
+          {"large bodies make room for who waits for a connection",
+           large_bodies_make_room_for_who_waits_for_a_connection},
           {"a body larger than the gate may come", a_body_larger_than_the_gate_may_come})

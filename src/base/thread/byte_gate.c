@@ -5,7 +5,8 @@ void byte_gate_init(ByteGate *gate, size_t limit, void (*on_room)(void *context)
     atomic_init(&gate->limit, limit);
     atomic_init(&gate->held, 0);
     atomic_init(&gate->handed_on, 0);
-    atomic_init(&gate->closed, false);
+    atomic_init(&gate->closed[BYTE_GATE_ANY], false);
+    atomic_init(&gate->closed[BYTE_GATE_LARGE], false);
     atomic_init(&gate->n_closed, 0);
     mutex_init(&gate->mutex, RANK_QUEUE);
     condition_init(&gate->opened);
@@ -19,25 +20,36 @@ void byte_gate_destroy(ByteGate *gate)
     mutex_destroy(&gate->mutex);
 }
 
-static bool byte_gate_is_low(ByteGate *gate)
+static size_t byte_gate_limit_for(const ByteGate *gate, ByteGateFor kind)
 {
-    size_t limit = byte_gate_limit(gate);
-    return atomic_load(&gate->held) <= limit - limit / 4;
+    return kind == BYTE_GATE_LARGE ? byte_gate_limit(gate) / 2 : byte_gate_limit(gate);
 }
 
-/* Whoever turns closed into open wakes the others: once for each closing. */
-static bool open_when_low(ByteGate *gate)
+static bool byte_gate_open_when_low(ByteGate *gate, ByteGateFor kind)
 {
-    if (!atomic_load(&gate->closed) || !byte_gate_is_low(gate)) {
+    size_t limit = byte_gate_limit_for(gate, kind);
+    if (!atomic_load(&gate->closed[kind]) || atomic_load(&gate->held) > limit - limit / 4) {
         return false;
     }
     mutex_lock(&gate->mutex);
-    bool opened = atomic_exchange(&gate->closed, false);
+    bool opened = atomic_exchange(&gate->closed[kind], false);
     if (opened) {
         condition_broadcast(&gate->opened);
     }
     mutex_unlock(&gate->mutex);
     return opened;
+}
+
+/* Whoever turns closed into open wakes the others: once for each closing. */
+static bool open_when_low(ByteGate *gate)
+{
+    bool any = byte_gate_open_when_low(gate, BYTE_GATE_ANY);
+    return byte_gate_open_when_low(gate, BYTE_GATE_LARGE) || any;
+}
+
+static bool byte_gate_is_closed(const ByteGate *gate)
+{
+    return atomic_load(&gate->closed[BYTE_GATE_ANY]) || atomic_load(&gate->closed[BYTE_GATE_LARGE]);
 }
 
 bool byte_gate_runs_dry(const ByteGate *gate)
@@ -54,7 +66,7 @@ static void byte_gate_leave(const ByteShare *share)
     }
     (void)atomic_fetch_sub(&gate->held, share->bytes);
     bool opened = open_when_low(gate);
-    bool ran_dry = !was_dry && atomic_load(&gate->closed) && byte_gate_runs_dry(gate);
+    bool ran_dry = !was_dry && byte_gate_is_closed(gate) && byte_gate_runs_dry(gate);
     if ((opened || ran_dry) && gate->on_room != NULL) {
         gate->on_room(gate->context);
     }
@@ -88,29 +100,34 @@ void byte_gate_hand_on(ByteShare *share)
     }
 }
 
-bool byte_gate_is_open(ByteGate *gate)
+bool byte_gate_is_open_for(ByteGate *gate, ByteGateFor kind)
 {
-    if (atomic_load(&gate->closed)) {
+    if (atomic_load(&gate->closed[kind])) {
         return false;
     }
-    if (atomic_load(&gate->held) < byte_gate_limit(gate)) {
+    if (atomic_load(&gate->held) < byte_gate_limit_for(gate, kind)) {
         return true;
     }
-    if (!atomic_exchange(&gate->closed, true)) {
+    if (!atomic_exchange(&gate->closed[kind], true) && kind == BYTE_GATE_ANY) {
         (void)atomic_fetch_add_explicit(&gate->n_closed, 1, memory_order_relaxed);
     }
     /* The last bytes may have left before it was closed: then nobody else would open it. */
     if (open_when_low(gate) && gate->on_room != NULL) {
         gate->on_room(gate->context); /* others may have found it closed meanwhile */
     }
-    return !atomic_load(&gate->closed);
+    return !atomic_load(&gate->closed[kind]);
+}
+
+bool byte_gate_is_open(ByteGate *gate)
+{
+    return byte_gate_is_open_for(gate, BYTE_GATE_ANY);
 }
 
 void byte_gate_wait(ByteGate *gate)
 {
     while (!byte_gate_is_open(gate)) {
         mutex_lock(&gate->mutex);
-        while (atomic_load(&gate->closed)) {
+        while (atomic_load(&gate->closed[BYTE_GATE_ANY])) {
             condition_wait(&gate->opened, &gate->mutex);
         }
         mutex_unlock(&gate->mutex);

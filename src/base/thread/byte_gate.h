@@ -6,6 +6,10 @@
  * when the gate closed; makers ask before they begin something new. A closed gate opens when the
  * count has fallen to three quarters of the limit, so that makers are not woken for every byte.
  *
+ * What is large has half of it: it finds the gate closed from half of the limit on, whoever holds
+ * that half, and open again below three eighths. So a few large things leave room for many small
+ * ones.
+ *
  * A thread that must not block asks byte_gate_is_open, and is told by a callback when to ask again;
  * a thread that may block waits. Some makers hand things on only when they are complete. Such a
  * maker must let one thing grow while the gate is closed, or nothing would ever leave: whenever
@@ -25,13 +29,16 @@
 
 #include "base/thread/mutex.h"
 
+/* For whom it is closed. */
+typedef enum ByteGateFor { BYTE_GATE_ANY, BYTE_GATE_LARGE, BYTE_GATE_KINDS } ByteGateFor;
+
 typedef struct ByteGate {
     atomic_size_t limit;
-    atomic_size_t held;        /* bytes counted now */
-    atomic_size_t handed_on;   /* those of them that leave by themselves */
-    atomic_bool closed;        /* until held falls to three quarters of limit */
-    _Atomic uint64_t n_closed; /* times it closed */
-    Mutex mutex;               /* RANK_QUEUE; guards the wait for closed */
+    atomic_size_t held;                  /* bytes counted now */
+    atomic_size_t handed_on;             /* those of them that leave by themselves */
+    atomic_bool closed[BYTE_GATE_KINDS]; /* until held falls to three quarters of the limit */
+    _Atomic uint64_t n_closed;           /* times it closed for any */
+    Mutex mutex;                         /* RANK_QUEUE; guards the wait for closed */
     Condition opened;
     void (*on_room)(void *context); /* it opened or runs dry; NULL = none; must not block */
     void *context;
@@ -59,6 +66,7 @@ void byte_gate_move(ByteShare *share, ByteGate *gate, size_t bytes);
 void byte_gate_hand_on(ByteShare *share);
 
 bool byte_gate_is_open(ByteGate *gate);
+bool byte_gate_is_open_for(ByteGate *gate, ByteGateFor kind);
 /* Whether less than a quarter of the limit has been handed on. */
 bool byte_gate_runs_dry(const ByteGate *gate);
 /* Waits until it is open. */

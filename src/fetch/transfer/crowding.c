@@ -57,10 +57,12 @@ void crowding_init(Crowding *crowding, const FetcherOptions *options, const Tran
     crowding->pool = pool;
 }
 
+/* Closed for all; or for large bodies, which hold connections that others wait for. */
 static bool is_gate_closed(const Crowding *crowding)
 {
     ByteGate *gate = crowding->options->gate;
-    return gate != NULL && !byte_gate_is_open(gate);
+    ByteGateFor kind = crowding->has_waiting ? BYTE_GATE_LARGE : BYTE_GATE_ANY;
+    return gate != NULL && !byte_gate_is_open_for(gate, kind);
 }
 
 bool crowding_is_due(const Crowding *crowding, MonoTime now)
@@ -125,12 +127,13 @@ bool crowding_look(Crowding *crowding, const FetchCrowd *crowd, MonoTime now)
     crowding->next = mono_add_ms(now, CROWDING_LOOK_MS);
     crowding->crowd = *crowd;
     crowding->patience_ms = standing_drip_ms(crowd->n_new, crowd->most_new);
+    crowding->has_waiting = crowd->n_new > 0 || crowd->n_proven > 0;
     bool is_closed = is_gate_closed(crowding);
     if (!is_closed || crowding->closed.ns == 0) {
         crowding->closed = is_closed ? now : (MonoTime){0};
     }
     crowding->stalls = is_closed && mono_ms_between(crowding->closed, now) >= CROWDING_STALL_MS;
-    crowding->is_crowded = crowd->n_new > 0 || crowd->n_proven > 0 || is_closed;
+    crowding->is_crowded = crowding->has_waiting || is_closed;
     crowding->has_slowed = crowding->is_crowded && crowding_slow_down(crowding, now);
     crowding->crowd.n_new = (crowd->n_new + threads - 1) / threads; /* the others look, too */
     crowding->crowd.n_proven = (crowd->n_proven + threads - 1) / threads;

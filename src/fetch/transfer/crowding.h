@@ -10,7 +10,8 @@
  * their places are free, as far as slow_percent leaves room. Of those beyond it the slowest is
  * broken off, one for each that waits: for a new host one of a new host, for a proven one any. Who
  * is tried again keeps its share, and is broken off by its own times only.
- *  - The gate is closed (base/thread/byte_gate.h), and what holds it closed is in flight, not on
+ *  - The gate is closed (base/thread/byte_gate.h), for large bodies when hosts wait for a
+ *    connection, and what holds it closed is in flight, not on
  *    its way to disk. The slowest transfer is broken off, until the gate opens, or what slow ones
  *    hold is within their share (slow_percent). Slow is, then, one that began STANDING_SLOW_MS ago
  *    and has received less than STANDING_SLOW_BYTES a second while it was not paused. Who is paused
@@ -56,6 +57,7 @@ typedef struct Crowding {
     const TransferPool *pool;
     MonoTime next;       /* look */
     bool is_crowded;     /* as of the last one */
+    bool has_waiting;    /* as of the last one, hosts wait for a connection */
     bool has_slowed;     /* by the last look more of them count as slow */
     MonoTime closed;     /* the gate is, by each look since then; 0: it is open */
     bool stalls;         /* for so long that the largest body goes, once by a look */

@@ -27,11 +27,12 @@
 
 /* Gate turn: which of the paused transfers may go on while the gate is closed.
  *
- * What: transfers whose body has to grow while the gate (base/thread/byte_gate.h) is closed are
- * paused. When nothing else would open the gate, one paused transfer of each thread is favoured: it
- * need not wait, so that what holds the gate closed can leave, and a body larger than the gate
- * passes alone. Its turn ends with it, or when it is slow. While the rate of all bytes
- * (base/thread/rate_gate.h) is used up, all wait, and go on in the order in which they began to.
+ * What: transfers whose body has to grow while the gate (base/thread/byte_gate.h) is closed for
+ * bodies of its size are paused; small ones go on first. When nothing else would open the gate, one
+ * paused transfer of each thread is favoured: it need not wait, so that what holds the gate closed
+ * can leave, and a body larger than the gate passes alone. Its turn ends with it, or when it is
+ * slow. While the rate of all bytes (base/thread/rate_gate.h) is used up, all wait, and go on in
+ * the order in which they began to.
  *
  * Owns: the heap of paused transfers, ordered by when each began to wait; the transfers are the
  * fetcher's.
@@ -152,7 +153,7 @@ static Transfer *gate_turn_next(GateTurn *turn, MonoTime now)
         return NULL;
     }
     Transfer *transfer = HEAP_ELEMENT(node, Transfer, by_pause);
-    if (!gate_turn_has_room(turn) && transfer != turn->favoured) {
+    if (!transfer_has_room(transfer) && transfer != turn->favoured) {
         if (turn->favoured != NULL || !byte_gate_runs_dry(turn->gate)) {
             return NULL;
         }
@@ -434,7 +435,7 @@ static void fetcher_read_inbox(Fetcher *fetcher)
     fetcher->has_waiting = true;
 }
 
-/* Lets go on what may: all while the gate is open; else the one that has waited longest, if no
+/* Lets go on what may: all for which the gate is open; else the one that has waited longest, if no
  * other one is favoured and nothing else would open the gate. Each may be paused again at once. */
 static void continue_paused(Fetcher *fetcher, MonoTime now)
 {

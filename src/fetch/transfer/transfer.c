@@ -136,15 +136,35 @@ static void charge_rate(const Transfer *transfer, size_t length)
     }
 }
 
+/* For whom the gate has to be open when the body has this length. */
+static ByteGateFor transfer_kind_of(size_t length)
+{
+    return length > TRANSFER_LARGE_BYTES ? BYTE_GATE_LARGE : BYTE_GATE_ANY;
+}
+
+bool transfer_has_room(const Transfer *transfer)
+{
+    ByteGate *gate = transfer->shared->options->gate;
+    return gate == NULL ||
+           byte_gate_is_open_for(gate, transfer_kind_of(transfer->result->answer.body.length));
+}
+
+/* Small bodies first, then in the order in which they began to wait. */
+static bool transfer_wait(Transfer *transfer, MonoTime now)
+{
+    bool is_large = transfer_kind_of(transfer->result->answer.body.length) == BYTE_GATE_LARGE;
+    return heap_push(transfer->shared->paused, &transfer->by_pause,
+                     now.ns + (is_large ? INT64_MAX / 2 : 0),
+                     transfer->result->request.index) == RESULT_OK;
+}
+
 /* Has the body to wait for the rate of all bytes? Then the transfer is in the heap of those that
  * wait. */
 static bool has_to_slow_down(Transfer *transfer)
 {
     RateGate *rate = transfer->shared->options->rate;
     MonoTime now = mono_now();
-    return rate != NULL && !rate_gate_is_open(rate, now) &&
-           heap_push(transfer->shared->paused, &transfer->by_pause, now.ns,
-                     transfer->result->request.index) == RESULT_OK;
+    return rate != NULL && !rate_gate_is_open(rate, now) && transfer_wait(transfer, now);
 }
 
 /* Has the body to grow, and may it not now? Then the transfer is in the heap of those that wait. */
@@ -153,9 +173,9 @@ static bool has_to_wait(Transfer *transfer, size_t length)
     const Buffer *body = &transfer->result->answer.body;
     ByteGate *gate = transfer->shared->options->gate;
     return gate != NULL && !transfer->favoured && body->capacity > 0 &&
-           body->length + length >= body->capacity && !byte_gate_is_open(gate) &&
-           heap_push(transfer->shared->paused, &transfer->by_pause, mono_now().ns,
-                     transfer->result->request.index) == RESULT_OK;
+           body->length + length >= body->capacity &&
+           !byte_gate_is_open_for(gate, transfer_kind_of(body->length)) &&
+           transfer_wait(transfer, mono_now());
 }
 
 /* Whether the body of this answer is wanted, now that its header is whole. */
@@ -250,9 +270,9 @@ static void transfer_make_room(Transfer *transfer, size_t length)
     ByteGate *gate = transfer->shared->options->gate;
     curl_off_t told = -1;
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &told);
-    bool is_open = gate == NULL || byte_gate_is_open(gate);
-    size_t most = is_open ? BODY_TOLD_BYTES : TRANSFER_BODY_BYTES;
     size_t room = told < 0 ? TRANSFER_BODY_BYTES : (size_t)told;
+    bool is_open = gate == NULL || byte_gate_is_open_for(gate, transfer_kind_of(room));
+    size_t most = is_open ? BODY_TOLD_BYTES : TRANSFER_BODY_BYTES;
     room = room < most ? room : most;
     room = room < length ? length : room;
     (void)buffer_reserve(body, room < body->limit ? room : body->limit);

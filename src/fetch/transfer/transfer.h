@@ -30,6 +30,8 @@ void transfer_shared_destroy(TransferShared *shared);
 Result transfer_new(Transfer **transfer, TransferShared *shared);
 void transfer_delete(Transfer *transfer);
 
+/* Whether the gate is open for its body as it is. */
+bool transfer_has_room(const Transfer *transfer);
 /* A transfer that waits for the gate goes on; it may be waiting again when this returns. Not from
  * one of libcurl's callbacks. Anything but CURLE_OK ends it. */
 CURLcode transfer_continue(Transfer *transfer);

@@ -20,7 +20,8 @@
 #include "fetch/transfer/fetcher_rules.h"
 #include "fetch/transfer/fetcher_types.h"
 
-#define TRANSFER_BODY_BYTES 4096u /* first room of a body that does not say how long it is */
+#define TRANSFER_BODY_BYTES  4096u /* first room of a body that does not say how long it is */
+#define TRANSFER_LARGE_BYTES ((size_t)64 << 10) /* of a body: beyond it half of the gate is its */
 
 typedef struct TransferShared {
     const FetcherOptions *options;
