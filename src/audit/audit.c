@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "base/core/hours.h"
-#include "base/memory/file.h"
-#include "audit/audit_hosts.h"
 #include "store/archive/warc_load.h"
 #include "store/pages/page_db_open.h"
 #include "store/pages/page_db_read.h"

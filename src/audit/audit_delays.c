@@ -1,14 +1,12 @@
 #include "audit/audit_delays.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/memory/array.h"
 #include "base/memory/file.h"
-#include "base/memory/buffer.h"
 #include "logs/log_reader.h"
 #include "logs/log_text.h"
 

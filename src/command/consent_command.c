@@ -8,7 +8,6 @@
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
-#include "fetch/transfer/robots_answer.h"
 #include "page/parsed_page.h"
 #include "parse/host/authority.h"
 #include "parse/http/decode.h"

@@ -6,7 +6,6 @@
 
 #include "base/memory/array.h"
 #include "base/memory/file.h"
-#include "base/memory/buffer.h"
 #include "logs/log_reader.h"
 #include "logs/log_text.h"
 #include "rules/host_delays.h"

@@ -5,7 +5,6 @@
 
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
-#include "ingest/ingest_writer.h"
 #include "ingest/revisit/revisits.h"
 #include "ingest/page/page_way.h"
 

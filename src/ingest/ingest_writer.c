@@ -4,7 +4,6 @@
 
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
-#include "ingest/batch/ingest_batch.h"
 #include "ingest/page/host_groups.h"
 #include "ingest/page/page_way.h"
 #include "ingest/revisit/revisits.h"

@@ -1,6 +1,5 @@
 #include "logs/crawl_log_line.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "logs/log_reader.h"

@@ -7,7 +7,6 @@
 
 #include "base/core/hash.h"
 #include "base/memory/base64.h"
-#include "base/thread/log.h"
 #include "parse/http/http_header.h"
 #include "render/render_script.h"
 #include "render/render_view.h"

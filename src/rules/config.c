@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "parse/usage/usage.h"
-#include "rules/scope/scope.h"
 
 static const OptionSpec table[] = {
 #define CONFIG_ROW(section, key, type, ctype, standard, least, most, words, marks, help)           \

@@ -1,6 +1,5 @@
 #include "why/why.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 

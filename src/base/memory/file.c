@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <sys/random.h>
 
 #define PIECE_BYTES 65536u

@@ -4,14 +4,12 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <ini.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 
 #include "base/memory/array.h"
-#include "base/option/option.h"
 
 /* ---- The machine behind the option table ---- */
 

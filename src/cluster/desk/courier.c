@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/memory/heap.h"
-#include "base/memory/map.h"
 #include "base/thread/log.h"
 
 /* ---- The block desk ---- */

@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/result.h"
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
-#include "cluster/lease/lease.h"
 
 /* Lease peer: what a holder has to say to each arbiter. A part of lease_holder.h.
  *

@@ -7,7 +7,6 @@
 
 #include "base/thread/log.h"
 #include "base/thread/mutex.h"
-#include "cluster/transport/transport.h"
 #include "cluster/transport/transport_kv.h"
 #include "cluster/transport/transport_login.h"
 

@@ -1,6 +1,5 @@
 #include "command/cluster/cluster_pages.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

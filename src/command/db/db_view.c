@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "crawl/crawl_view.h"
-#include "crawl/exit_status.h"
 #include "parse/http/decode.h"
 #include "parse/http/http_header.h"
 #include "rules/dedup.h"

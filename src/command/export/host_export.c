@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "command/export/export_view.h"
 #include "store/pages/page_db_read.h"
 
 /* ---- Counts pairs of numbers, more of them than fit into memory ---- */

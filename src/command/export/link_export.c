@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/export/export_view.h"
 #include "parse/html/html.h"
 #include "store/pages/page_db_read.h"
 #include "store/tables/external_rows.h"

@@ -9,11 +9,9 @@
 
 #include "store/pages/page_db_read.h"
 #include "base/core/clock.h"
-#include "command/export/export_view.h"
 #include "page/parsed_page.h"
 #include "parse/usage/usage.h"
 #include "command/export/page_answer.h"
-#include "parse/html/html.h"
 #include "cluster/link/via_table.h"
 #include "cluster/wire/link_block.h"
 

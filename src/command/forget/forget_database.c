@@ -1,30 +1,18 @@
 #include "command/forget/forget_database.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/core/hash.h"
 #include "base/memory/bits.h"
-#include "base/memory/map.h"
 #include "fetch/transfer/fetch_result.h"
 #include "store/archive/capture_index.h"
-#include "store/format/page_links.h"
-#include "store/format/page_links_records.h"
 #include "store/format/page_packs.h"
-#include "store/format/page_record.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_key.h"
 #include "store/page_tables/page_store.h"
 #include "store/pages/page_db_open.h"
 #include "store/records/page_ref.h"
-#include "store/schedule/schedule.h"
-#include "store/tables/group_rows.h"
-#include "store/tables/host_rows.h"
-#include "store/tables/near_rows.h"
-#include "store/tables/robots_rows.h"
 
 /* ---- looking ---- */
 

@@ -25,7 +25,6 @@
 #include "store/pages/page_db_read.h"
 #include "store/tables/body_rows.h"
 #include "store/tables/host_rows.h"
-#include "command/forget/forget_target.h"
 #include "base/core/hash.h"
 
 /* Logs and other texts of a crawl, written anew without what is to be forgotten.

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +12,6 @@
 #include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 #include "parse/url/url.h"
-#include "store/foreign/foreign_reader.h"
 
 static atomic_int signal_seen; /* handlers have no other way */
 

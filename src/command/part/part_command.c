@@ -7,7 +7,6 @@
 #include "base/core/hash.h"
 #include "base/memory/map.h"
 #include "command/text/text_export.h"
-#include "command/text/text_source.h"
 #include "crawl/exit_status.h"
 #include "crawl/input_file.h"
 #include "store/archive/warc_load.h"

@@ -4,12 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <math.h>
-#include <stdbool.h>
 
-#include "base/core/clock.h"
 #include "base/memory/file.h"
-#include "crawl/command_line.h"
-#include "crawl/crawl_store.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 #include "store/pages/page_db_read.h"

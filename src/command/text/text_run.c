@@ -10,7 +10,6 @@
 #include "base/memory/json_writer.h"
 #include "base/thread/mutex.h"
 #include "base/thread/thread.h"
-#include "command/text/text_source.h"
 #include "page/tool/text_language.h"
 
 /* ---- Text writer ---- */

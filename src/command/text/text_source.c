@@ -1,23 +1,16 @@
 #include "command/text/text_source.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "base/core/hash.h"
-#include "base/memory/array.h"
 #include "base/memory/buffer.h"
-#include "parse/host/authority.h"
-#include "parse/html/html.h"
 #include "parse/http/decode.h"
 #include "parse/url/url.h"
-#include "store/archive/warc_files.h"
 #include "store/archive/warc_load.h"
-#include "store/archive/warc_reader.h"
 #include "store/cdxj/cdxj.h"
 
 /* ---- Text filter ---- */

@@ -11,7 +11,6 @@
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
 #include "crawl/control/control_link.h"
-#include "crawl/crawl_view.h"
 #include "frontier/visit/host_situation.h"
 #include "logs/log_text.h"
 #include "report/write/report_words.h"

@@ -3,7 +3,6 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <ncurses.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

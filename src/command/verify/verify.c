@@ -9,7 +9,6 @@
 #include "base/memory/bits.h"
 #include "base/memory/file.h"
 #include "command/verify/verify_missing.h"
-#include "command/verify/verify_run.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"

@@ -9,7 +9,6 @@
 #include "base/memory/file.h"
 #include "command/verify/verify_missing.h"
 #include "command/verify/verify_run.h"
-#include "store/pages/page_db.h"
 #include "store/archive/capture_index.h"
 #include "store/archive/warc_files.h"
 #include "store/archive/warc_reader.h"

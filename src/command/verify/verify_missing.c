@@ -13,7 +13,6 @@
 
 #include "base/memory/bits.h"
 #include "base/memory/file.h"
-#include "store/archive/warc_files.h"
 #include "store/cdxj/cdxj.h"
 #include "store/pages/page_db_read.h"
 

@@ -5,7 +5,6 @@
 
 #include "cluster/message/membership.h"
 #include "crawl/cluster/cluster_edicts.h"
-#include "crawl/cluster/cluster_state.h"
 #include "fetch/transfer/fetch_result.h"
 #include "parse/url/url.h"
 #include "store/pages/page_db_read.h"

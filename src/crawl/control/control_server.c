@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/core/clock.h"
-#include "crawl/control/control_link.h"
 
 #define BACKLOG     32
 #define EVENTS      16

@@ -1,6 +1,5 @@
 #include "crawl/desk/desk.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,6 @@
 #include "base/thread/thread.h"
 #include "crawl/desk/desk_edicts.h"
 #include "crawl/desk/desk_hosts.h"
-#include "crawl/desk/desk_reply.h"
 #include "crawl/parts/rule_parts.h"
 #include "report/write/report_words.h"
 

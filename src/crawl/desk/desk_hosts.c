@@ -5,7 +5,6 @@
 
 #include "base/thread/log.h"
 #include "crawl/desk/desk_edicts.h"
-#include "crawl/desk/desk_reply.h"
 #include "crawl/run/monitor.h"
 #include "frontier/visit/host_situation.h"
 #include "parse/url/url.h"

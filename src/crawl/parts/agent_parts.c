@@ -19,7 +19,6 @@
 #include "page/parser.h"
 #include "ingest/batch/ingest_batch.h"
 #include "store/rank/page_rank.h"
-#include "crawl/parts/agent_parts_types.h"
 
 /* Writing parts: archive, scoring, ingest, sieve and revisits, as the configuration wants them.
  *

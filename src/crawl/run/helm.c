@@ -6,8 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/core/clock.h"
-#include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "crawl/fault.h"
 #include "crawl/parts/wires.h"

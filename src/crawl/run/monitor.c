@@ -14,8 +14,6 @@
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
 #include "crawl/run/alerts.h"
-#include "crawl/run/settings.h"
-#include "crawl/run/status.h"
 #include "frontier/visit/politeness.h"
 #include "store/lmdb/reader_slots.h"
 #include "store/pages/page_db_read.h"

@@ -1,7 +1,5 @@
 #include "crawl/run/settings.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +9,6 @@
 #include "base/option/option_changes.h"
 #include "base/thread/log.h"
 #include "rules/memory_budget.h"
-#include "store/archive/warc_files.h"
 
 #define OPERATOR "operator" /* origin of what one has set */
 

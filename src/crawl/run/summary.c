@@ -4,7 +4,6 @@
 
 #include "store/pages/page_db_read.h"
 #include "ingest/batch/ingest_batch.h"
-#include "crawl/run/status.h"
 #include "store/schedule/schedule.h"
 #include "store/tables/host_rows.h"
 #include "report/write/report_words.h"

@@ -7,7 +7,6 @@
 #include "parse/host/authority.h"
 #include "parse/robots/robots.h"
 #include "store/pages/page_db_read.h"
-#include "store/tables/host_rows.h"
 
 /* ---- Seed reason ---- */
 

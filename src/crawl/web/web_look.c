@@ -11,7 +11,6 @@
 #include "logs/log_reader.h"
 #include "logs/log_text.h"
 #include "report/count/tally.h"
-#include "survey/survey.h"
 #include "why/why_text.h"
 
 /* Web hosts: the hosts as the status page reads them.

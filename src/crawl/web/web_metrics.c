@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "crawl/control/control_link.h"
 #include "crawl/run/status_fields.h"
 #include "logs/log_text.h"
 

@@ -1,6 +1,5 @@
 #include "fetch/dns/resolver.h"
 
-#include <ares.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -10,7 +9,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/core/clock.h"
 #include "base/thread/log.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"

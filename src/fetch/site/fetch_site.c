@@ -8,8 +8,6 @@
 #include <strings.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 

@@ -4,7 +4,6 @@
 #include <openssl/x509v3.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <dirent.h>

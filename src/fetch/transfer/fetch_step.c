@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "fetch/site/fetch_site.h"
-#include "fetch/transfer/robots_answer.h"
 #include "frontier/visit/visit_turn.h"
 
 /* ---- the end of a fetch ---- */

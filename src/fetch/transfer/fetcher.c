@@ -18,7 +18,6 @@
 #include "fetch/outage/outage.h"
 #include "fetch/transfer/crowding.h"
 #include "fetch/transfer/fetcher_rules.h"
-#include "fetch/transfer/fetcher_types.h"
 #include "fetch/transfer/transfer.h"
 #include "fetch/transfer/transfer_end.h"
 #include "fetch/transfer/transfer_setup.h"

@@ -5,7 +5,6 @@
 
 #include "frontier/distributor/host_walk.h"
 #include "frontier/distributor/steering.h"
-#include "frontier/host/distributor_state.h"
 #include "frontier/host/visit_dispatch.h"
 #include "frontier/host/visit_errand.h"
 #include "frontier/host/visit_home.h"

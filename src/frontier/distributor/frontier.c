@@ -1,7 +1,6 @@
 #include "frontier/distributor/frontier.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/thread/log.h"

@@ -1,7 +1,6 @@
 #include "frontier/distributor/host_walk.h"
 
 #include "store/schedule/schedule_read.h"
-#include "frontier/host/distributor_state.h"
 #include "frontier/host/visit_birth.h"
 #include "frontier/host/visit_dispatch.h"
 

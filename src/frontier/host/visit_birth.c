@@ -2,7 +2,6 @@
 
 #include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
-#include "frontier/host/distributor_state.h"
 #include "frontier/host/visit_home.h"
 
 #define FAR_MS     60000 /* a host that must wait longer stays on disk */

@@ -1,7 +1,6 @@
 #include "frontier/host/visit_dispatch.h"
 
 #include "base/thread/log.h"
-#include "frontier/host/distributor_state.h"
 #include "frontier/host/visit_birth.h"
 #include "frontier/host/visit_errand.h"
 #include "frontier/host/visit_home.h"

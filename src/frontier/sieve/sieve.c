@@ -11,7 +11,6 @@
 #include "base/memory/map.h"
 #include "base/thread/log.h"
 #include "frontier/sieve/url_cache.h"
-#include "store/drum/drum.h"
 #include "store/lmdb/lmdb_result.h"
 
 /* Sieve link: what the bucket files hold of a link, behind its key.

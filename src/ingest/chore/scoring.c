@@ -10,7 +10,6 @@
 #include "ingest/batch/ingest_batch.h"
 #include "store/scorers/content_scorer.h"
 #include "store/scorers/hits_scorer.h"
-#include "store/scorers/page_rank_scorer.h"
 
 ScoringKind scoring_kind_of(ScorerWord word)
 {

@@ -5,7 +5,6 @@
 
 #include "base/memory/array.h"
 #include "base/thread/log.h"
-#include "ingest/batch/ingest_batch.h"
 #include "ingest/move/page_move.h"
 #include "store/pages/page_db_read.h"
 

@@ -1,7 +1,6 @@
 #include "ingest/move/page_move.h"
 
 #include "base/core/clock.h"
-#include "ingest/batch/ingest_batch.h"
 #include "ingest/page/host_groups.h"
 #include "ingest/page/ingest_new_url.h"
 #include "store/pages/page_db_read.h"

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "frontier/sieve/sieve.h"
-#include "ingest/batch/ingest_batch.h"
 #include "ingest/page/host_groups.h"
 #include "ingest/page/ingest_host.h"
 #include "store/pages/page_db_read.h"

@@ -5,7 +5,6 @@
 
 #include "base/core/hash.h"
 #include "base/thread/log.h"
-#include "ingest/batch/ingest_batch.h"
 #include "ingest/page/held_urls.h"
 #include "ingest/page/host_groups.h"
 #include "ingest/page/ingest_host.h"

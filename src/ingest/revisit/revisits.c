@@ -6,7 +6,6 @@
 
 #include "base/thread/log.h"
 #include "base/thread/shared.h"
-#include "ingest/batch/ingest_batch.h"
 #include "ingest/revisit/revisit_price.h"
 #include "page/parsed_page.h"
 #include "store/pages/page_db_read.h"

@@ -1,6 +1,5 @@
 #include "parse/charset/charset.h"
 
-#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 

@@ -5,7 +5,6 @@
 #include <strings.h>
 
 #include "base/memory/base64.h"
-#include "parse/filter/filter_atom.h"
 #include "parse/host/domain.h"
 #include "parse/trap/trap.h"
 #include "parse/usage/usage.h"

@@ -1,6 +1,5 @@
 #include "parse/host/authority.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* What an authority is cut at; most of its bytes are none of these. */

@@ -2,8 +2,6 @@
 
 #include <strings.h>
 
-#include "parse/text/skim_scan.h"
-
 /* ---- attributes ---- */
 
 static void keep_attribute(HtmlTag *tag, uint32_t wanted, HtmlSlice name, HtmlSlice value,

@@ -2,8 +2,6 @@
 
 #include <brotli/decode.h>
 #include <libdeflate.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

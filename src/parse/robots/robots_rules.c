@@ -1,7 +1,6 @@
 #include "parse/robots/robots_rules.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory/base64.h"
 #include "base/core/hash.h"

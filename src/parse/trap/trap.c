@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/core/ascii.h"
-#include "base/core/hash.h"
 
 /* ---- Signs of a crawler trap that a URL alone shows ---- */
 

@@ -1,10 +1,8 @@
 #include "parse/visible/visible.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/result.h"
 #include "base/memory/arena.h"
 #include "base/memory/buffer.h"
 #include "parse/charset/charset.h"

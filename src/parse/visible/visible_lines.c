@@ -1,6 +1,5 @@
 #include "parse/visible/visible_lines.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __SSE2__

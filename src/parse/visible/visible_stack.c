@@ -1,13 +1,10 @@
 #include "parse/visible/visible_stack.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/core/ascii.h"
 #include "parse/text/skim_scan.h"
-#include "parse/visible/visible_lines.h"
 
 /* A style attribute, as far as it says whether and how text is seen.
  *

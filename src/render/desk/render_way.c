@@ -7,7 +7,6 @@
 #include "base/core/hash.h"
 #include "ingest/page/host_groups.h"
 #include "ingest/page/page_way.h"
-#include "parse/html/html.h"
 #include "parse/trap/trap.h"
 #include "render/crawl_source.h"
 #include "render/render_forms.h"

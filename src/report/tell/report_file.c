@@ -1,14 +1,11 @@
 #include "report/tell/report_file.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "report/write/report_words.h"
 #include "store/pages/page_db_read.h"
-#include "report/gather/report.h"
-#include "report/write/report_writer.h"
 
 /* Report sections: what a report says, and in which order.
  *

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/buffer.h"
 #include "report/write/report_words.h"
 
 #define BAR_COLUMNS   40

@@ -2,9 +2,7 @@
 
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/core/hash.h"
 #include "parse/url/url.h"

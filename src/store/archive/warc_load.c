@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "base/thread/log.h"
-#include "store/cdxj/cdxj.h"
-#include "store/archive/warc_reader.h"
 
 #define COMPONENT "warc"
 

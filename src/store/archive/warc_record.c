@@ -7,7 +7,6 @@
 #include <inttypes.h>
 
 #include "store/cdxj/cdxj.h"
-#include "store/warc/warc_head.h"
 #include "store/warc/warc_http.h"
 
 #define DEFAULT_MEMORY_BYTES ((size_t)1 << 30)

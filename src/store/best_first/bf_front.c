@@ -1,17 +1,12 @@
 #include "store/best_first/bf_front.h"
 
-#include <lmdb.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/result.h"
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
-#include "store/schedule/schedule.h"
 #include "store/schedule/schedule_read.h"
 
 /* The head of a host's queue in memory: a small sorted window onto its range in the schedule.

@@ -1,12 +1,9 @@
 #include "store/best_first/bf_state.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "store/format/page_record.h"
-#include "store/lmdb/lmdb_result.h"
-#include "store/page_tables/page_store.h"
 #include "store/schedule/schedule_read.h"
 
 /* ---- Errors ---- */

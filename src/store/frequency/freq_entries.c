@@ -1,7 +1,6 @@
 #include "store/frequency/freq_entries.h"
 
 #include <errno.h>
-#include <lmdb.h>
 #include <math.h>
 #include <string.h>
 

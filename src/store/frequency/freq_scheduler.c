@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "store/frequency/freq_entries.h"
 #include "store/page_tables/page_store.h"
 #include "store/pages/page_db_read.h"

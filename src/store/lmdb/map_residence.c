@@ -1,8 +1,6 @@
 #include "store/lmdb/map_residence.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "store/page_tables/page_hosts.h"
-#include "store/page_tables/page_key.h"
 
 /* ---- One page while a write transaction works on it ---- */
 

@@ -8,7 +8,6 @@
 #include "store/format/page_links.h"
 #include "store/format/page_links_records.h"
 #include "store/format/page_packs.h"
-#include "store/page_batch/page_batch.h"
 #include "store/page_tables/page_parts.h"
 
 /* Writing the nodes of a batch to the tables.

@@ -6,12 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/pages/page_db_read.h"
 #include "store/format/page_packs.h"
 #include "store/format/page_record.h"
 #include "store/page_batch/page_writer.h"
-#include "store/page_tables/page_file.h"
-#include "store/page_tables/page_hosts.h"
 #include "store/page_tables/page_key.h"
 #include "store/page_tables/page_parts.h"
 #include "store/page_tables/page_reader.h"

@@ -13,7 +13,6 @@
 #include "store/page_tables/page_key.h"
 #include "store/page_tables/page_parts.h"
 #include "store/page_tables/page_reader.h"
-#include "store/pages/page_db_types.h"
 #include "store/pages/page_error.h"
 #include "store/page_tables/page_lookup.h"
 #include "store/page_tables/page_file.h"

@@ -1,13 +1,9 @@
 #include "store/rank/rank_vector.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/thread/mutex.h"
 
 /* ---- Rank vector ---- */
 

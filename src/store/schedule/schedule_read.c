@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "store/schedule/schedule.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_key.h"
 #include "store/schedule/schedule_gone.h"

@@ -2,9 +2,6 @@
 
 #include <stdlib.h>
 
-#include "store/rank/link_graph.h"
-#include "store/scorers/score_input.h"
-
 #define FIRST_PAGES 1000u
 
 static int hits_scorer_fail(HitsScorer *hs, HitsScorerError code, const char *what)

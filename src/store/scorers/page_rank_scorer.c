@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "store/rank/link_graph.h"
-#include "store/scorers/score_input.h"
 
 #define FIRST_PAGES 1000u
 

@@ -1,13 +1,10 @@
 #include "store/tables/host_rows.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/lmdb/lmdb_result.h"
-#include "store/schedule/schedule.h"
 #include "store/tables/robots_rows.h"
 
 /* ---- Host parking ---- */

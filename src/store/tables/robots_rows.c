@@ -1,7 +1,6 @@
 #include "store/tables/robots_rows.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>

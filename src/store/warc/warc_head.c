@@ -3,8 +3,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "store/warc/warc_format.h"
-
 /* ---- Names and paths of WARC files ---- */
 
 #define SUFFIX ".warc"
