@@ -144,6 +144,9 @@ Result render_table_set_totals(RenderTable *table, MDB_txn *txn, const RenderTot
         return rc;
     }
     memcpy(next.jobs, now.jobs, sizeof next.jobs);
+    next.links = now.links;
+    next.refused = now.refused;
+    next.lacking = now.lacking;
     return render_table_put_totals(table, txn, &next);
 }
 
@@ -294,6 +297,16 @@ Result render_table_get(RenderTable *table, MDB_txn *txn, uint64_t page, RenderJ
     return RESULT_OK;
 }
 
+/* What a job that has come to its end adds to the totals; one that begins anew takes it back. */
+static void render_table_count(RenderTotals *totals, const RenderJob *job, uint64_t sign)
+{
+    if (job->state == RENDER_JOB_DONE || job->state == RENDER_JOB_FAILED) {
+        totals->links += sign * job->links;
+        totals->refused += sign * job->refused;
+        totals->lacking += sign * job->lacking;
+    }
+}
+
 /* Takes a job out of line and out of the counts, if there is one. */
 static Result render_table_leave(RenderTable *table, MDB_txn *txn, uint64_t page,
                                  RenderTotals *totals)
@@ -304,6 +317,7 @@ static Result render_table_leave(RenderTable *table, MDB_txn *txn, uint64_t page
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     totals->jobs[old.state] -= totals->jobs[old.state] > 0;
+    render_table_count(totals, &old, UINT64_MAX);
     if (!render_job_is_in_line(old.state)) {
         return RESULT_OK;
     }
@@ -345,6 +359,7 @@ Result render_table_put(RenderTable *table, MDB_txn *txn, uint64_t page, const R
         return rc;
     }
     totals.jobs[job->state]++;
+    render_table_count(&totals, job, 1);
     rc = render_table_put_totals(table, txn, &totals);
     if (rc == RESULT_OK && render_job_is_in_line(job->state)) {
         RenderKey place = render_key_of_place((RenderJobState)job->state, job->weight, page);

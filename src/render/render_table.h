@@ -90,7 +90,7 @@ typedef struct RenderTotals {
     uint64_t passed;                /* of these, by what was learned */
     uint64_t rounds;                /* renderings */
     uint64_t requisites;            /* URLs that pages waited for, with repetitions */
-    uint64_t links;                 /* that documents had and answers had not */
+    uint64_t links;                 /* that documents have and answers have not */
     uint64_t cpu_ms;
     uint64_t refused;
     uint64_t lacking;
@@ -151,7 +151,7 @@ Result render_query_is_idle(RenderTable *table, MDB_txn *txn, const char *url, u
 /* Notes what the document of a URL has shown (a hash). */
 Result render_query_learn(RenderTable *table, MDB_txn *txn, const char *url, uint64_t shown);
 Result render_table_totals(RenderTable *table, MDB_txn *txn, RenderTotals *totals);
-/* All but jobs, which the table counts itself. */
+/* All but jobs, links, refused and lacking, which the table counts itself. */
 Result render_table_set_totals(RenderTable *table, MDB_txn *txn, const RenderTotals *totals);
 
 #endif

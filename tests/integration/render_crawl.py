@@ -348,10 +348,15 @@ def offline(report, path):
     expected.add((f"http://{host}/page4", f"http://{host}/page5"))
     report.same_set("the links of documents", rendered_links(directory), expected)
     texts = words_of(texts_of(directory))
+    counted = ("links", "unanswered", "refused", "done")
+    once = json.loads(run([RAGNO, "report", directory, "--json"]).stdout)["renders"]
+    report.equal("the report counts their links", once["links"], len(expected))
     again = run([RAGNO, "render", directory, *USER, "--again"], 120)
     report.check("--again renders all of them", again.returncode == 0 and "2 new jobs" in again.stderr, again.stderr)
     report.equal("and nothing has changed", (rendered_links(directory), words_of(texts_of(directory, True))),
                  (expected, texts))
+    twice = json.loads(run([RAGNO, "report", directory, "--json"]).stdout)["renders"]
+    report.equal("nor what the report counts", [twice[name] for name in counted], [once[name] for name in counted])
     verify = run([RAGNO, "verify", directory])
     report.check("archive and database agree", verify.returncode == 0, verify.stdout)
 

@@ -71,6 +71,7 @@ static void a_job_is_in_one_line_at_a_time(void)
     CU_ASSERT_EQUAL(read[1], requisites[1]);
     job.state = RENDER_JOB_DONE;
     job.n_requisites = 0;
+    job.links = 12;
     CU_ASSERT_EQUAL(render_table_put(table, txn, 6, &job, NULL), RESULT_OK);
     in_line(table, txn, RENDER_JOB_LACKING, line);
     CU_ASSERT_STRING_EQUAL(line, "");
@@ -79,6 +80,13 @@ static void a_job_is_in_one_line_at_a_time(void)
     CU_ASSERT_EQUAL(totals.jobs[RENDER_JOB_DONE], 1); /* which the table counts itself */
     CU_ASSERT_EQUAL(totals.jobs[RENDER_JOB_WAITING] + totals.jobs[RENDER_JOB_LACKING], 0);
     CU_ASSERT_EQUAL(totals.judged, 1);
+    CU_ASSERT_EQUAL(totals.links, 12);
+    CU_ASSERT_EQUAL(render_table_want(table, txn, 6, 4, 5, 77), RESULT_OK); /* once more */
+    CU_ASSERT_EQUAL(render_table_totals(table, txn, &totals), RESULT_OK);
+    CU_ASSERT_EQUAL(totals.links, 0);
+    CU_ASSERT_EQUAL(render_table_put(table, txn, 6, &job, NULL), RESULT_OK);
+    CU_ASSERT_EQUAL(render_table_totals(table, txn, &totals), RESULT_OK);
+    CU_ASSERT_EQUAL(totals.links, 12);
     render_table_close(table);
     page_db_txn_abort(fixture.store.db, txn);
     store_fixture_close(&fixture, true);

@@ -457,9 +457,6 @@ static Result way_settle(RenderWay *way, Batch *batch, ParsedPage *page, RenderJ
         job->state = RENDER_JOB_DONE;
     }
     totals->passed += rendering->is_passed;
-    totals->links += job->links;
-    totals->refused += job->refused;
-    totals->lacking += job->lacking;
     rc = render_table_set_totals(way->table, batch->txn, totals);
     if (rc == RESULT_OK) {
         rc = render_table_put(way->table, batch->txn, page->fetch->request.index, job, NULL);
