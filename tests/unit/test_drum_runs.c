@@ -7,10 +7,11 @@
 #include <unistd.h>
 
 #include "base/core/hash.h"
-#include "store/drum/drum_run.h"
 #include "store/drum/drum_runs.h"
 #include "folder_fixture.h"
 #include "unit.h"
+
+#define BLOCK_ENTRIES 4096u
 
 static int open_place(char place[64])
 {
@@ -41,111 +42,104 @@ static DrumBytes value_of(unsigned kind, uint64_t i, uint8_t room[64])
     return (DrumBytes){room, kind == 1 ? (size_t)(i % 40) : kind == 2 ? 0 : 6};
 }
 
-static void write_run(int directory, unsigned kind, uint64_t n)
+/* One merge by hand that puts n keys of a kind. */
+static void write_run(const char *place, unsigned kind, uint64_t n, DrumRepository **r)
 {
-    DrumRunWriter writer;
+    DrumRunsOptions options = {.directory = place};
     uint8_t room[64];
-    CU_ASSERT_EQUAL_FATAL(drum_run_writer_open(&writer, directory, "run"), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(drum_runs_open(r, &options), RESULT_OK);
+    CU_ASSERT_EQUAL((*r)->begin(*r), RESULT_OK);
     for (uint64_t i = 0; i < n; i++) {
-        CU_ASSERT_EQUAL(drum_run_writer_put(&writer, key_of(kind, i), value_of(kind, i, room)),
-                        RESULT_OK);
+        DrumKey key = drum_key_number(key_of(kind, i));
+        CU_ASSERT_EQUAL((*r)->put(*r, &key, value_of(kind, i, room), true), RESULT_OK);
     }
-    CU_ASSERT_EQUAL(drum_run_writer_finish(&writer), RESULT_OK);
-    drum_run_writer_destroy(&writer);
+    CU_ASSERT_EQUAL((*r)->commit(*r, (DrumProgress){1, 0}), RESULT_OK);
 }
 
-static bool value_is(const DrumRunReader *reader, unsigned kind, uint64_t i)
+static bool value_is(DrumBytes found, unsigned kind, uint64_t i)
 {
     uint8_t room[64];
-    DrumBytes expected = value_of(kind, i, room), found = drum_run_reader_value(reader);
+    DrumBytes expected = value_of(kind, i, room);
     return found.length == expected.length &&
            (found.length == 0 || memcmp(found.bytes, expected.bytes, found.length) == 0);
 }
 
 static void a_run_gives_back_what_was_written_in_order_and_by_key(void)
 {
-    char place[64];
-    int directory = open_place(place);
-    const uint64_t sizes[5] = {1, 2, DRUM_RUN_ENTRIES, DRUM_RUN_ENTRIES + 1, 19000};
+    const uint64_t sizes[5] = {1, 2, BLOCK_ENTRIES, BLOCK_ENTRIES + 1, 19000};
     for (unsigned kind = 0; kind < 4; kind++) {
         for (int s = 0; s < 5; s++) {
-            uint64_t n = sizes[s], wrong = 0, i = 0;
-            DrumRunReader reader;
-            write_run(directory, kind, n);
-            CU_ASSERT_EQUAL_FATAL(drum_run_reader_open(&reader, directory, "run"), RESULT_OK);
-            CU_ASSERT_EQUAL(reader.entries, n);
-            while (drum_run_reader_next(&reader) == RESULT_OK) {
-                wrong +=
-                    drum_run_reader_key(&reader) != key_of(kind, i) || !value_is(&reader, kind, i);
-                i++;
-            }
-            CU_ASSERT_EQUAL(i, n);
+            char place[64];
+            uint64_t n = sizes[s], wrong = 0;
+            DrumRepository *r = NULL;
+            DrumBytes value;
+            (void)close(open_place(place));
+            write_run(place, kind, n, &r);
+            CU_ASSERT_EQUAL(drum_runs_count(r), n);
+            CU_ASSERT_EQUAL(drum_runs_verify(r), RESULT_OK);
             for (uint64_t step = 1; step < 9000; step = step * 3 + 1) {
-                drum_run_reader_rewind(&reader);
-                for (i = step / 2; i < n; i += step) {
-                    uint64_t key = key_of(kind, i);
-                    wrong += drum_run_reader_seek(&reader, key) != RESULT_OK ||
-                             drum_run_reader_key(&reader) != key || !value_is(&reader, kind, i);
-                    if (i + 1 < n && key_of(kind, i + 1) > key + 1) {
-                        /* Between two entries: the second. */
-                        wrong += drum_run_reader_seek(&reader, key + 1) != RESULT_OK ||
-                                 drum_run_reader_key(&reader) != key_of(kind, i + 1);
+                wrong += r->begin(r) != RESULT_OK;
+                for (uint64_t i = step / 2; i < n; i += step) {
+                    DrumKey key = drum_key_number(key_of(kind, i));
+                    wrong += r->find(r, &key, &value) != RESULT_OK || !value_is(value, kind, i);
+                    if (i + 1 < n && key_of(kind, i + 1) > key.number + 1) {
+                        key = drum_key_number(key.number + 1); /* between two entries */
+                        wrong += r->find(r, &key, &value) != RESULT_NOT_FOUND;
                     }
                 }
             }
+            DrumKey last = drum_key_number(UINT64_MAX);
             if (key_of(kind, n - 1) < UINT64_MAX) {
-                wrong += drum_run_reader_seek(&reader, UINT64_MAX) != RESULT_NOT_FOUND;
-                wrong += drum_run_reader_next(&reader) != RESULT_NOT_FOUND;
+                wrong += r->find(r, &last, &value) != RESULT_NOT_FOUND;
+                wrong += r->find(r, &last, &value) != RESULT_NOT_FOUND;
             }
             CU_ASSERT_EQUAL(wrong, 0);
-            drum_run_reader_destroy(&reader);
+            drum_runs_close(r);
+            folder_remove(place);
         }
     }
-    (void)close(directory);
-    folder_remove(place);
 }
 
-static Result read_all_of(int directory)
+static Result read_all_of(const char *place)
 {
-    DrumRunReader reader;
-    Result rc = drum_run_reader_open(&reader, directory, "run");
-    if (rc != RESULT_OK) {
-        return rc;
+    DrumRunsOptions options = {.directory = place};
+    DrumRepository *r = NULL;
+    Result rc = drum_runs_open(&r, &options);
+    if (rc == RESULT_OK) {
+        rc = drum_runs_verify(r);
+        drum_runs_close(r);
     }
-    do {
-        rc = drum_run_reader_next(&reader);
-    } while (rc == RESULT_OK);
-    drum_run_reader_destroy(&reader);
     return rc;
 }
 
 static void a_flipped_bit_or_a_cut_is_always_found(void)
 {
-    char place[64];
-    int directory = open_place(place);
     for (unsigned kind = 0; kind < 3; kind++) {
-        write_run(directory, kind, 9000);
-        int fd = openat(directory, "run", O_RDWR);
+        char place[64];
+        DrumRepository *r = NULL;
         struct stat status;
+        int directory = open_place(place);
+        write_run(place, kind, 9000, &r);
+        drum_runs_close(r);
+        int fd = openat(directory, "0000000000000000.run", O_RDWR);
         CU_ASSERT_FATAL(fd >= 0 && fstat(fd, &status) == 0);
-        CU_ASSERT_EQUAL(read_all_of(directory), RESULT_NOT_FOUND);
+        CU_ASSERT_EQUAL(read_all_of(place), RESULT_OK);
         for (uint64_t i = 0; i < 150; i++) {
             uint64_t at = hash_mix(i + 1) % (uint64_t)status.st_size;
             char byte = 0, flipped;
             CU_ASSERT_EQUAL(pread(fd, &byte, 1, (off_t)at), 1);
             flipped = (char)(byte ^ (1 << (i % 8)));
             CU_ASSERT_EQUAL(pwrite(fd, &flipped, 1, (off_t)at), 1);
-            Result rc = read_all_of(directory);
-            CU_ASSERT(rc == RESULT_DAMAGED || rc == RESULT_VERSION);
+            CU_ASSERT_EQUAL(read_all_of(place), RESULT_DAMAGED);
             CU_ASSERT_EQUAL(pwrite(fd, &byte, 1, (off_t)at), 1);
         }
-        CU_ASSERT_EQUAL(read_all_of(directory), RESULT_NOT_FOUND);
+        CU_ASSERT_EQUAL(read_all_of(place), RESULT_OK);
         CU_ASSERT_EQUAL(ftruncate(fd, status.st_size - 1), 0);
-        CU_ASSERT_EQUAL(read_all_of(directory), RESULT_DAMAGED);
+        CU_ASSERT_EQUAL(read_all_of(place), RESULT_DAMAGED);
         (void)close(fd);
+        (void)close(directory);
+        folder_remove(place);
     }
-    (void)close(directory);
-    folder_remove(place);
 }
 
 /* --- the repository -------------------------------------------------------------------------- */

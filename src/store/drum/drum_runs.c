@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,124 +11,333 @@
 #include <unistd.h>
 
 #include "base/core/hash.h"
+#include "base/core/varint.h"
+#include "base/memory/buffer.h"
 #include "base/memory/file.h"
-#include "store/drum/drum_run.h"
+#include "store/drum/drum_file.h"
 
-/* The manifest of a directory of sorted runs: which runs count, and how far the merges are.
- *
- * What: a file that is replaced as a whole (write, fsync, rename, fsync of the directory).
- * Replacing it is the commit of a repository of runs.
- * Owns: nothing.
- * Threads: the merging one.
- * Errors: RESULT_DAMAGED, RESULT_VERSION, RESULT_FULL, RESULT_IO. */
+#define RUNS_ENTRIES  4096u             /* of a block */
+#define RUNS_BYTES    ((size_t)1 << 20) /* a block with more is closed early */
+#define RUNS_MANIFEST "manifest"
+#define RUNS_MAGIC    UINT64_C(0x54534E5552474152)
+#define RUNS_VERSION  3u
+#define RUNS_NAMED    (DRUM_RUNS_MOST + 1) /* between a new run and their merge */
 
-#define DRUM_MANIFEST_RUNS       (DRUM_RUNS_MOST + 1) /* between a new run and their merge */
-#define DRUM_MANIFEST_NAME_BYTES 32u
+typedef struct RunsBlock {
+    uint64_t checksum; /* of the fields behind it */
+    uint64_t payload_checksum;
+    uint64_t last_key;
+    uint32_t n;     /* entries; 0: the end of the run */
+    uint32_t bytes; /* of the entries */
+} RunsBlock;
 
-typedef struct DrumManifest {
+_Static_assert(sizeof(RunsBlock) == 32, "no padding");
+
+/* What is committed. */
+typedef struct RunsManifest {
     uint64_t magic;
     uint32_t version;
-    uint32_t n_runs;
-    uint64_t generation; /* the progress */
-    uint32_t bucket;
+    uint32_t bucket; /* with generation: the progress */
+    uint64_t generation;
+    uint64_t keys;     /* distinct ones in all runs */
+    uint64_t next_run; /* the number of the next file */
+    uint64_t runs[RUNS_NAMED];
+    uint32_t n_runs; /* oldest first */
     uint32_t reserved;
-    uint64_t keys;      /* distinct ones in all runs */
-    uint64_t next_name; /* the number of the next run's file */
-    uint64_t names[DRUM_MANIFEST_RUNS];
     uint64_t checksum; /* of the bytes before it */
-} DrumManifest;
+} RunsManifest;
 
-#define MANIFEST         "manifest"
-#define MANIFEST_MAGIC   UINT64_C(0x54534E5552474152)
-#define MANIFEST_VERSION 2u
+/* A place in a run, which moves forward. */
+typedef struct RunsReader {
+    int fd; /* of the run; owned */
+    uint64_t size;
+    uint64_t next; /* where the next block begins */
+    Buffer block;  /* the entries of the one at hand */
+    const uint8_t *at;
+    const uint8_t *end;
+    uint64_t last_key; /* of the block */
+    bool has_entry;    /* the rest is of an entry */
+    uint64_t key;
+    DrumBytes value;
+} RunsReader;
 
-static uint64_t drum_manifest_checksum(const DrumManifest *manifest)
+typedef struct Runs {
+    DrumRepository interface; /* first */
+    int directory;            /* open and locked */
+    char *path;               /* of it */
+    RunsManifest manifest;
+    RunsReader readers[RUNS_NAMED]; /* of manifest.n_runs */
+    int out;                        /* the run that is written; -1: nothing was put */
+    uint32_t n;                     /* entries of its block */
+    uint64_t before;                /* the last of them */
+    Buffer block;                   /* room for its header, and its entries */
+    uint64_t new_keys;              /* put since begin */
+} Runs;
+
+/* "0000000000000001.run" */
+static const char *runs_path(const Runs *runs, uint64_t number, Path *path)
 {
-    return hash_64(manifest, offsetof(DrumManifest, checksum), 0);
+    return file_path(path, "%s/%016" PRIx64 ".run", runs->path, number);
 }
 
-/* "0000000000000001.run": the file of a run. */
-static void drum_manifest_run_name(uint64_t number, char name[DRUM_MANIFEST_NAME_BYTES])
+/* ---- the manifest: replacing it is the commit ---- */
+
+static uint64_t runs_manifest_checksum(const RunsManifest *manifest)
 {
-    (void)snprintf(name, DRUM_MANIFEST_NAME_BYTES, "%016" PRIx64 ".run", number);
+    return hash_64(manifest, offsetof(RunsManifest, checksum), 0);
 }
 
-/* An empty manifest when there is no file. */
-static Result drum_manifest_read(const char *directory, DrumManifest *manifest)
+/* An empty one when there is no file. */
+static Result runs_manifest_read(const char *directory, RunsManifest *manifest)
 {
     Path path;
-    Buffer bytes;
-    buffer_init(&bytes, BUFFER_NO_LIMIT);
-    *manifest = (DrumManifest){.magic = MANIFEST_MAGIC, .version = MANIFEST_VERSION};
-    Result rc = file_read(file_path(&path, "%s/" MANIFEST, directory), &bytes);
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
+    *manifest = (RunsManifest){.magic = RUNS_MAGIC, .version = RUNS_VERSION};
+    Result rc = file_read(file_path(&path, "%s/" RUNS_MANIFEST, directory), &bytes);
     if (rc == RESULT_OK) {
-        memcpy(manifest, bytes.data,
-               bytes.length < sizeof *manifest ? bytes.length : sizeof *manifest);
-        bool is_whole = bytes.length == sizeof *manifest && manifest->magic == MANIFEST_MAGIC &&
-                        manifest->n_runs <= DRUM_MANIFEST_RUNS &&
-                        manifest->checksum == drum_manifest_checksum(manifest);
-        bool is_other = bytes.length >= 12 && manifest->magic == MANIFEST_MAGIC &&
-                        manifest->version != MANIFEST_VERSION;
-        rc = is_whole ? RESULT_OK : RESULT_DAMAGED;
-        rc = is_other ? RESULT_VERSION : rc;
+        bool is_whole = bytes.length == sizeof *manifest;
+        memcpy(manifest, bytes.data, is_whole ? sizeof *manifest : 0);
+        rc = is_whole && manifest->checksum == runs_manifest_checksum(manifest) ? RESULT_OK
+                                                                                : RESULT_DAMAGED;
+        if (bytes.length >= 12 && memcmp(bytes.data, &(uint64_t){RUNS_MAGIC}, 8) == 0 &&
+            memcmp(bytes.data + 8, &(uint32_t){RUNS_VERSION}, 4) != 0) {
+            rc = RESULT_VERSION;
+        }
     }
     buffer_destroy(&bytes);
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
-/* *replaced tells whether the manifest on disk is the new one, which an error does not rule out. */
-static Result drum_manifest_write(const char *directory, DrumManifest *manifest, bool *replaced)
+/* *replaced: the one on disk is the new one, which an error does not rule out. */
+static Result runs_manifest_write(const Runs *runs, RunsManifest *manifest, bool *replaced)
 {
     Path path;
-    DrumManifest there;
-    manifest->checksum = drum_manifest_checksum(manifest);
+    RunsManifest there;
+    manifest->checksum = runs_manifest_checksum(manifest);
     Result rc =
-        file_replace(file_path(&path, "%s/" MANIFEST, directory), manifest, sizeof *manifest);
-    *replaced = rc == RESULT_OK || (drum_manifest_read(directory, &there) == RESULT_OK &&
+        file_replace(file_path(&path, "%s/" RUNS_MANIFEST, runs->path), manifest, sizeof *manifest);
+    *replaced = rc == RESULT_OK || (runs_manifest_read(runs->path, &there) == RESULT_OK &&
                                     there.checksum == manifest->checksum);
     return rc;
 }
 
-/* ---- A DRUM repository of its own file format ---- */
+/* ---- reading ---- */
 
-typedef struct Repository {
-    DrumRepository interface;                  /* first */
-    int directory;                             /* open and locked */
-    char *path;                                /* of it */
-    DrumManifest manifest;                     /* what is committed */
-    DrumRunReader readers[DRUM_MANIFEST_RUNS]; /* manifest.n_runs, oldest first */
-    bool is_writing;                           /* writer is open, its file is named next_name */
-    DrumRunWriter writer;
-    uint64_t new_keys; /* put since begin */
-} Repository;
+static uint64_t runs_block_checksum(const RunsBlock *header)
+{
+    return hash_64(&header->payload_checksum, sizeof *header - sizeof header->checksum, 0);
+}
 
-/* ---- sweeping ---- */
+static Result runs_reader_open(const Runs *runs, RunsReader *reader, uint64_t number)
+{
+    Path path;
+    struct stat status;
+    *reader = (RunsReader){.fd = open(runs_path(runs, number, &path), O_RDONLY | O_CLOEXEC),
+                           .block = {.limit = BUFFER_NO_LIMIT}};
+    if (reader->fd < 0 || fstat(reader->fd, &status) != 0) {
+        return result_of_errno(errno);
+    }
+    reader->size = (uint64_t)status.st_size;
+    return RESULT_OK;
+}
+
+static void runs_reader_close(RunsReader *reader)
+{
+    if (reader->fd >= 0) {
+        (void)close(reader->fd);
+    }
+    reader->fd = -1;
+    buffer_destroy(&reader->block);
+}
+
+static void runs_rewind(RunsReader *reader)
+{
+    reader->next = 0;
+    reader->at = reader->end = NULL;
+    reader->has_entry = false;
+}
+
+static Result runs_read_header(const RunsReader *reader, RunsBlock *header)
+{
+    Result rc = drum_read_at(reader->fd, header, sizeof *header, reader->next);
+    return rc == RESULT_OK && header->checksum != runs_block_checksum(header) ? RESULT_DAMAGED : rc;
+}
+
+/* Loads the next block that does not end before key. RESULT_NOT_FOUND: there is none, nor later. */
+static Result runs_load(RunsReader *reader, uint64_t key)
+{
+    RunsBlock header = {.n = 0};
+    reader->at = reader->end = NULL;
+    reader->has_entry = false;
+    Result rc = runs_read_header(reader, &header);
+    while (rc == RESULT_OK && header.n > 0 && header.last_key < key) {
+        reader->next += sizeof header + header.bytes;
+        rc = runs_read_header(reader, &header);
+    }
+    if (rc != RESULT_OK || header.n == 0) {
+        return rc == RESULT_OK ? RESULT_NOT_FOUND : rc;
+    }
+    buffer_reset(&reader->block);
+    rc = buffer_reserve(&reader->block, header.bytes);
+    if (rc == RESULT_OK) {
+        rc = drum_read_at(reader->fd, reader->block.data, header.bytes,
+                          reader->next + sizeof header);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    reader->next += sizeof header + header.bytes;
+    reader->at = (const uint8_t *)reader->block.data;
+    reader->end = reader->at + header.bytes;
+    reader->last_key = header.last_key;
+    return hash_64(reader->at, header.bytes, 0) == header.payload_checksum ? RESULT_OK
+                                                                           : RESULT_DAMAGED;
+}
+
+/* Moves to the next entry. RESULT_NOT_FOUND behind the last. */
+static Result runs_next(RunsReader *reader)
+{
+    uint64_t distance = 0;
+    uint64_t length = 0;
+    Result rc = reader->at == reader->end ? runs_load(reader, 0) : RESULT_OK;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    const uint8_t *at = varint_read(reader->at, reader->end, &distance);
+    at = at == NULL ? NULL : varint_read(at, reader->end, &length);
+    if (at == NULL || length > (uint64_t)(reader->end - at)) {
+        return RESULT_DAMAGED;
+    }
+    reader->key = reader->has_entry ? reader->key + distance : distance;
+    reader->value = (DrumBytes){at, (size_t)length};
+    reader->at = at + length;
+    reader->has_entry = true;
+    return RESULT_OK;
+}
+
+/* Moves to the first entry at or behind key, never backwards. RESULT_NOT_FOUND behind the last. */
+static Result runs_seek(RunsReader *reader, uint64_t key)
+{
+    Result rc = RESULT_OK;
+    bool is_there = reader->has_entry && reader->key >= key;
+    if (!is_there && (reader->at == reader->end || reader->last_key < key)) {
+        rc = runs_load(reader, key);
+    }
+    while (rc == RESULT_OK && (!reader->has_entry || reader->key < key)) {
+        rc = runs_next(reader);
+    }
+    return rc;
+}
+
+/* ---- writing ---- */
+
+/* Writes the block at hand; one without entries is the end. Begins the next. */
+static Result runs_close_block(Runs *runs)
+{
+    const char *payload = runs->block.data + sizeof(RunsBlock);
+    size_t bytes = runs->block.length - sizeof(RunsBlock);
+    RunsBlock header = {.payload_checksum = hash_64(payload, bytes, 0),
+                        .last_key = runs->before,
+                        .n = runs->n,
+                        .bytes = (uint32_t)bytes};
+    header.checksum = runs_block_checksum(&header);
+    memcpy(runs->block.data, &header, sizeof header);
+    for (size_t done = 0; done < runs->block.length;) {
+        ssize_t n = write(runs->out, runs->block.data + done, runs->block.length - done);
+        if (n < 0 && errno != EINTR) {
+            return result_of_errno(errno);
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    runs->n = 0;
+    runs->block.length = sizeof header;
+    return RESULT_OK;
+}
+
+static Result runs_write(Runs *runs, uint64_t key, DrumBytes value)
+{
+    uint8_t head[2 * MAX_VARINT_SIZE];
+    uint8_t *end = varint_encode_uint64(runs->n == 0 ? key : key - runs->before, head);
+    end = varint_encode_uint64(value.length, end);
+    Result rc = buffer_append(&runs->block, head, (size_t)(end - head));
+    if (rc == RESULT_OK) {
+        rc = buffer_append(&runs->block, value.bytes, value.length);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    runs->before = key;
+    runs->n++;
+    return runs->n == RUNS_ENTRIES || runs->block.length >= RUNS_BYTES ? runs_close_block(runs)
+                                                                       : RESULT_OK;
+}
+
+static Result runs_create(Runs *runs, uint64_t number)
+{
+    static const RunsBlock room = {.n = 0};
+    Path path;
+    runs->n = 0;
+    buffer_reset(&runs->block);
+    Result rc = buffer_append(&runs->block, &room, sizeof room);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    runs->out =
+        open(runs_path(runs, number, &path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    return runs->out >= 0 ? RESULT_OK : result_of_errno(errno);
+}
+
+/* Ends the run that is written; it stays, or is removed when that fails or it is unwanted. */
+static Result runs_finish(Runs *runs, uint64_t number, bool wanted)
+{
+    Path path;
+    Result rc = RESULT_OK;
+    if (wanted && runs->n > 0) {
+        rc = runs_close_block(runs);
+    }
+    if (wanted && rc == RESULT_OK) {
+        rc = runs_close_block(runs);
+    }
+    if (wanted && rc == RESULT_OK && fsync(runs->out) != 0) {
+        rc = result_of_errno(errno);
+    }
+    if (runs->out >= 0) {
+        (void)close(runs->out);
+        runs->out = -1;
+        if (!wanted || rc != RESULT_OK) {
+            (void)unlink(runs_path(runs, number, &path)); /* else drum_runs_open removes it */
+        }
+    }
+    return rc;
+}
+
+/* ---- the sweep ---- */
 
 static Result runs_progress(DrumRepository *interface, DrumProgress *progress)
 {
-    const Repository *repository = (const Repository *)interface;
-    *progress = (DrumProgress){repository->manifest.generation, repository->manifest.bucket};
+    const Runs *runs = (const Runs *)interface;
+    *progress = (DrumProgress){runs->manifest.generation, runs->manifest.bucket};
     return RESULT_OK;
 }
 
 static Result runs_begin(DrumRepository *interface)
 {
-    Repository *repository = (Repository *)interface;
-    for (uint32_t i = 0; i < repository->manifest.n_runs; i++) {
-        drum_run_reader_rewind(&repository->readers[i]);
+    Runs *runs = (Runs *)interface;
+    for (uint32_t i = 0; i < runs->manifest.n_runs; i++) {
+        runs_rewind(&runs->readers[i]);
     }
-    repository->new_keys = 0;
+    runs->new_keys = 0;
     return RESULT_OK;
 }
 
 static Result runs_find(DrumRepository *interface, const DrumKey *key, DrumBytes *value)
 {
-    Repository *repository = (Repository *)interface;
-    for (uint32_t i = repository->manifest.n_runs; i-- > 0;) {
-        DrumRunReader *reader = &repository->readers[i];
-        Result rc = drum_run_reader_seek(reader, key->number);
-        if (rc == RESULT_OK && drum_run_reader_key(reader) == key->number) {
-            *value = drum_run_reader_value(reader);
+    Runs *runs = (Runs *)interface;
+    for (uint32_t i = runs->manifest.n_runs; i-- > 0;) {
+        RunsReader *reader = &runs->readers[i];
+        Result rc = runs_seek(reader, key->number);
+        if (rc == RESULT_OK && reader->key == key->number) {
+            *value = reader->value;
             return RESULT_OK;
         }
         if (rc != RESULT_OK && rc != RESULT_NOT_FOUND) {
@@ -139,302 +347,221 @@ static Result runs_find(DrumRepository *interface, const DrumKey *key, DrumBytes
     return RESULT_NOT_FOUND;
 }
 
-static void discard_writer(Repository *repository)
-{
-    if (repository->is_writing) {
-        char name[DRUM_MANIFEST_NAME_BYTES];
-        drum_manifest_run_name(repository->manifest.next_name, name);
-        drum_run_writer_destroy(&repository->writer);
-        (void)unlinkat(repository->directory, name, 0); /* else drum_runs_open removes it */
-        repository->is_writing = false;
-    }
-}
-
-static Result start_writer(Repository *repository, uint64_t number)
-{
-    char name[DRUM_MANIFEST_NAME_BYTES];
-    drum_manifest_run_name(number, name);
-    return drum_run_writer_open(&repository->writer, repository->directory, name);
-}
-
 static Result runs_put(DrumRepository *interface, const DrumKey *key, DrumBytes value, bool is_new)
 {
-    Repository *repository = (Repository *)interface;
-    if (!repository->is_writing) {
-        Result rc = start_writer(repository, repository->manifest.next_name);
-        repository->is_writing = true;
-        if (rc != RESULT_OK) {
-            discard_writer(repository);
-            return rc;
-        }
-    }
-    repository->new_keys += is_new;
-    return drum_run_writer_put(&repository->writer, key->number, value);
+    Runs *runs = (Runs *)interface;
+    Result rc = runs->out < 0 ? runs_create(runs, runs->manifest.next_run) : RESULT_OK;
+    runs->new_keys += is_new;
+    return rc == RESULT_OK ? runs_write(runs, key->number, value) : rc;
 }
 
 static void runs_abort(DrumRepository *interface)
 {
-    discard_writer((Repository *)interface);
+    Runs *runs = (Runs *)interface;
+    (void)runs_finish(runs, runs->manifest.next_run, false);
 }
 
-/* ---- committing ---- */
-
-/* Merges runs first..n-1 into the writer; where keys are equal the youngest run's value stays. */
-static Result merge_runs(Repository *repository, DrumRunReader *readers, uint32_t n)
+/* Merges readers first..end-1 into the run that is written; of equal keys the youngest stays. */
+static Result runs_merge(Runs *runs, uint32_t first, uint32_t end)
 {
-    bool left[DRUM_MANIFEST_RUNS];
-    uint32_t n_left = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        drum_run_reader_rewind(&readers[i]);
-        Result rc = drum_run_reader_next(&readers[i]);
-        if (rc != RESULT_OK && rc != RESULT_NOT_FOUND) {
-            return rc;
-        }
-        left[i] = rc == RESULT_OK;
-        n_left += left[i];
+    Result rc = RESULT_OK;
+    for (uint32_t i = first; rc == RESULT_OK && i < end; i++) {
+        runs_rewind(&runs->readers[i]);
+        rc = runs_next(&runs->readers[i]);
     }
-    while (n_left > 0) {
-        uint32_t best = n;
-        for (uint32_t i = 0; i < n; i++) {
-            if (left[i] && (best == n || drum_run_reader_key(&readers[i]) <=
-                                             drum_run_reader_key(&readers[best]))) {
-                best = i;
+    while (rc == RESULT_OK) {
+        const RunsReader *best = NULL;
+        for (uint32_t i = first; i < end; i++) {
+            const RunsReader *reader = &runs->readers[i];
+            if (reader->has_entry && (best == NULL || reader->key <= best->key)) {
+                best = reader;
             }
         }
-        uint64_t key = drum_run_reader_key(&readers[best]);
-        Result rc =
-            drum_run_writer_put(&repository->writer, key, drum_run_reader_value(&readers[best]));
-        for (uint32_t i = 0; rc == RESULT_OK && i < n; i++) {
-            if (left[i] && drum_run_reader_key(&readers[i]) == key) {
-                rc = drum_run_reader_next(&readers[i]);
-                left[i] = rc == RESULT_OK;
-                n_left -= rc == RESULT_NOT_FOUND;
+        if (best == NULL) {
+            break;
+        }
+        uint64_t key = best->key;
+        rc = runs_write(runs, key, best->value);
+        for (uint32_t i = first; rc == RESULT_OK && i < end; i++) {
+            RunsReader *reader = &runs->readers[i];
+            if (reader->has_entry && reader->key == key) {
+                rc = runs_next(reader);
                 rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
             }
         }
-        if (rc != RESULT_OK) {
-            return rc;
-        }
-    }
-    return RESULT_OK;
-}
-
-/* Which runs are merged when there are too many: from the first that is not more than twice what is
- * younger than it. So a key is rewritten a number of times that grows with the logarithm only. */
-static uint32_t first_to_merge(const DrumRunReader *readers, uint32_t n)
-{
-    uint64_t younger = readers[n - 1].entries;
-    uint32_t first = n - 1;
-    for (uint32_t i = n - 1; i-- > 0;) {
-        if (readers[i].entries <= 2 * younger) {
-            first = i;
-        }
-        younger += readers[i].entries;
-    }
-    return first < n - 1 ? first : n - 2;
-}
-
-static void remove_run(const Repository *repository, uint64_t number)
-{
-    char name[DRUM_MANIFEST_NAME_BYTES];
-    drum_manifest_run_name(number, name);
-    (void)unlinkat(repository->directory, name, 0); /* else drum_runs_open removes it */
-}
-
-/* Opens the finished run as the youngest of next. */
-static Result add_run(Repository *repository, DrumManifest *next, DrumRunReader *readers)
-{
-    char name[DRUM_MANIFEST_NAME_BYTES];
-    drum_manifest_run_name(next->next_name, name);
-    Result rc = drum_run_reader_open(&readers[next->n_runs], repository->directory, name);
-    if (rc == RESULT_OK) {
-        next->names[next->n_runs++] = next->next_name++;
     }
     return rc;
 }
 
-/* Replaces the youngest runs of next by one; the replaced readers stay open until the commit. */
-static Result drum_runs_compact(Repository *repository, DrumManifest *next, DrumRunReader *readers,
-                                DrumRunReader *merged, uint32_t *first)
+/* Which runs are merged when there are too many: from the first that is not more than twice what is
+ * younger than it. So a key is rewritten a number of times that grows with the logarithm only. */
+static uint32_t runs_first_to_merge(const RunsReader *readers, uint32_t n)
 {
-    char name[DRUM_MANIFEST_NAME_BYTES];
-    *first = first_to_merge(readers, next->n_runs);
-    drum_manifest_run_name(next->next_name, name);
-    Result rc = start_writer(repository, next->next_name);
-    if (rc == RESULT_OK) {
-        rc = merge_runs(repository, readers + *first, next->n_runs - *first);
+    uint64_t younger = readers[n - 1].size;
+    uint32_t first = n - 2;
+    for (uint32_t i = n - 1; i-- > 0;) {
+        if (readers[i].size <= 2 * younger) {
+            first = i;
+        }
+        younger += readers[i].size;
     }
-    if (rc == RESULT_OK) {
-        rc = drum_run_writer_finish(&repository->writer);
-    }
-    drum_run_writer_destroy(&repository->writer);
-    if (rc == RESULT_OK) {
-        rc = drum_run_reader_open(merged, repository->directory, name);
-    }
-    if (rc != RESULT_OK) {
-        (void)unlinkat(repository->directory, name, 0);
-        return rc;
-    }
-    next->n_runs = *first + 1;
-    next->names[*first] = next->next_name++;
-    return RESULT_OK;
+    return first;
 }
 
-/* Finishes the run that was put, if any, and opens it as the youngest of next. */
-static Result finish_run(Repository *repository, DrumManifest *next)
+/* Replaces the youngest runs of next by one; the replaced readers stay open until the commit. */
+static Result runs_compact(Runs *runs, RunsManifest *next, RunsReader *merged, uint32_t *first)
 {
-    if (!repository->is_writing) {
-        return RESULT_OK;
-    }
-    Result rc = drum_run_writer_finish(&repository->writer);
+    *first = runs_first_to_merge(runs->readers, next->n_runs);
+    Result rc = runs_create(runs, next->next_run);
     if (rc == RESULT_OK) {
-        rc = add_run(repository, next, repository->readers);
+        rc = runs_merge(runs, *first, next->n_runs);
     }
-    if (rc != RESULT_OK) {
-        discard_writer(repository);
-        return rc;
+    Result finished = runs_finish(runs, next->next_run, rc == RESULT_OK);
+    rc = rc == RESULT_OK ? finished : rc;
+    if (rc == RESULT_OK) {
+        rc = runs_reader_open(runs, merged, next->next_run);
     }
-    drum_run_writer_destroy(&repository->writer);
-    repository->is_writing = false;
-    return RESULT_OK;
+    if (rc == RESULT_OK) {
+        next->n_runs = *first + 1;
+        next->runs[*first] = next->next_run++;
+    }
+    return rc;
 }
 
 /* Closes readers first..end-1 and removes their files. */
-static void drop_runs(Repository *repository, const uint64_t *names, uint32_t first, uint32_t end)
+static void runs_drop(Runs *runs, const uint64_t *numbers, uint32_t first, uint32_t end)
 {
+    Path path;
     for (uint32_t i = first; i < end; i++) {
-        drum_run_reader_destroy(&repository->readers[i]);
-        remove_run(repository, names[i]);
+        runs_reader_close(&runs->readers[i]);
+        (void)unlink(runs_path(runs, numbers[i], &path)); /* else drum_runs_open removes it */
     }
 }
 
 static Result runs_commit(DrumRepository *interface, DrumProgress progress)
 {
-    Repository *repository = (Repository *)interface;
-    DrumManifest next = repository->manifest;
-    uint32_t n_old = next.n_runs;
+    Runs *runs = (Runs *)interface;
+    RunsManifest next = runs->manifest;
+    RunsReader merged = {.fd = -1};
+    uint64_t numbers[RUNS_NAMED];
+    bool replaced = false;
+    Result rc = RESULT_OK;
     next.generation = progress.generation;
     next.bucket = progress.bucket;
-    next.keys += repository->new_keys;
-    Result rc = finish_run(repository, &next);
-    if (rc != RESULT_OK) {
-        return rc;
+    next.keys += runs->new_keys;
+    if (runs->out >= 0) {
+        rc = runs_finish(runs, next.next_run, true);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        rc = runs_reader_open(runs, &runs->readers[next.n_runs], next.next_run);
+        next.runs[next.n_runs++] = next.next_run++;
     }
-    uint64_t names[DRUM_MANIFEST_RUNS];
     uint32_t n_all = next.n_runs; /* before they are merged */
     uint32_t first = n_all;
-    bool replaced = false;
-    DrumRunReader merged = {.fd = -1};
-    memcpy(names, next.names, sizeof names);
-    if (n_all > DRUM_RUNS_MOST) {
-        rc = drum_runs_compact(repository, &next, repository->readers, &merged, &first);
+    memcpy(numbers, next.runs, sizeof numbers);
+    if (rc == RESULT_OK && n_all > DRUM_RUNS_MOST) {
+        rc = runs_compact(runs, &next, &merged, &first);
     }
     if (rc == RESULT_OK) {
-        rc = drum_manifest_write(repository->path, &next, &replaced);
+        rc = runs_manifest_write(runs, &next, &replaced);
     }
     if (!replaced) {
-        drop_runs(repository, names, n_old, n_all);
-        if (merged.fd >= 0) {
-            drum_run_reader_destroy(&merged);
-            remove_run(repository, next.names[first]);
-        }
+        runs_drop(runs, numbers, runs->manifest.n_runs, n_all);
+        runs_reader_close(&merged); /* its file is one that the next drum_runs_open removes */
         return rc;
     }
-    drop_runs(repository, names, first, n_all);
+    runs_drop(runs, numbers, first, n_all);
     if (first < n_all) {
-        repository->readers[first] = merged;
+        runs->readers[first] = merged;
     }
-    repository->manifest = next;
+    runs->manifest = next;
     return rc;
 }
 
 /* ---- opening ---- */
 
-/* Removes a run file that the manifest does not name. */
-static Result drum_runs_visit(void *context, const char *file)
+/* Removes a run that the manifest does not name. */
+static Result runs_visit(void *context, const char *name)
 {
-    const Repository *repository = context;
-    size_t length = strlen(file);
-    bool is_named = length != 20 || strcmp(file + 16, ".run") != 0;
-    for (uint32_t i = 0; !is_named && i < repository->manifest.n_runs; i++) {
-        char name[DRUM_MANIFEST_NAME_BYTES];
-        drum_manifest_run_name(repository->manifest.names[i], name);
-        is_named = strcmp(name, file) == 0;
+    const Runs *runs = context;
+    char *end = NULL;
+    uint64_t number = strtoull(name, &end, 16);
+    bool is_named = end != name + 16 || strcmp(end, ".run") != 0;
+    for (uint32_t i = 0; i < runs->manifest.n_runs; i++) {
+        is_named = is_named || runs->manifest.runs[i] == number;
     }
     if (!is_named) {
-        (void)unlinkat(repository->directory, file, 0);
+        (void)unlinkat(runs->directory, name, 0);
     }
     return RESULT_OK;
 }
 
-static Result drum_runs_open_all(Repository *repository, const char *path)
+static Result runs_open_all(Runs *runs, const char *directory)
 {
-    if (mkdir(path, 0755) != 0 && errno != EEXIST) {
+    if (mkdir(directory, 0755) != 0 && errno != EEXIST) {
         return result_of_errno(errno);
     }
-    repository->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (repository->directory < 0) {
-        return result_of_errno(errno);
+    runs->path = strdup(directory);
+    runs->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (runs->path == NULL || runs->directory < 0) {
+        return runs->path == NULL ? RESULT_MEMORY : result_of_errno(errno);
     }
-    if (flock(repository->directory, LOCK_EX | LOCK_NB) != 0) {
+    if (flock(runs->directory, LOCK_EX | LOCK_NB) != 0) {
         return errno == EWOULDBLOCK ? RESULT_LOCKED : result_of_errno(errno);
     }
-    repository->path = strdup(path);
-    if (repository->path == NULL) {
-        return RESULT_MEMORY;
-    }
-    Result rc = drum_manifest_read(repository->path, &repository->manifest);
-    uint32_t n_runs = repository->manifest.n_runs;
-    repository->manifest.n_runs = 0;
-    for (uint32_t i = 0; rc == RESULT_OK && i < n_runs; i++) {
-        char name[DRUM_MANIFEST_NAME_BYTES];
-        drum_manifest_run_name(repository->manifest.names[i], name);
-        rc = drum_run_reader_open(&repository->readers[i], repository->directory, name);
+    Result rc = runs_manifest_read(directory, &runs->manifest);
+    uint32_t n = runs->manifest.n_runs;
+    runs->manifest.n_runs = 0;
+    for (uint32_t i = 0; rc == RESULT_OK && i < n; i++) {
+        rc = runs_reader_open(runs, &runs->readers[i], runs->manifest.runs[i]);
         rc = rc == RESULT_NOT_FOUND ? RESULT_DAMAGED : rc;
-        repository->manifest.n_runs += rc == RESULT_OK;
+        runs->manifest.n_runs++;
     }
-    return rc == RESULT_OK ? file_walk(path, drum_runs_visit, repository) : rc;
+    return rc == RESULT_OK ? file_walk(directory, runs_visit, runs) : rc;
 }
 
-Result drum_runs_open(DrumRepository **result, const DrumRunsOptions *options)
+Result drum_runs_open(DrumRepository **repository, const DrumRunsOptions *options)
 {
-    *result = NULL;
-    Repository *repository = calloc(1, sizeof *repository);
-    if (repository == NULL) {
+    *repository = NULL;
+    Runs *runs = calloc(1, sizeof *runs);
+    if (runs == NULL) {
         return RESULT_MEMORY;
     }
-    repository->directory = -1;
-    repository->interface = (DrumRepository){.keys = DRUM_KEYS_NUMBERS,
-                                             .progress = runs_progress,
-                                             .begin = runs_begin,
-                                             .find = runs_find,
-                                             .put = runs_put,
-                                             .commit = runs_commit,
-                                             .abort = runs_abort};
-    Result rc = drum_runs_open_all(repository, options->directory);
+    runs->directory = runs->out = -1;
+    buffer_init(&runs->block, BUFFER_NO_LIMIT);
+    runs->interface = (DrumRepository){.keys = DRUM_KEYS_NUMBERS,
+                                       .progress = runs_progress,
+                                       .begin = runs_begin,
+                                       .find = runs_find,
+                                       .put = runs_put,
+                                       .commit = runs_commit,
+                                       .abort = runs_abort};
+    Result rc = runs_open_all(runs, options->directory);
     if (rc != RESULT_OK) {
-        drum_runs_close(&repository->interface);
+        drum_runs_close(&runs->interface);
         return rc;
     }
-    *result = &repository->interface;
+    *repository = &runs->interface;
     return RESULT_OK;
 }
 
 void drum_runs_close(DrumRepository *interface)
 {
-    Repository *repository = (Repository *)interface;
-    if (repository == NULL) {
+    Runs *runs = (Runs *)interface;
+    if (runs == NULL) {
         return;
     }
-    discard_writer(repository);
-    for (uint32_t i = 0; i < repository->manifest.n_runs; i++) {
-        drum_run_reader_destroy(&repository->readers[i]);
+    runs_abort(interface);
+    for (uint32_t i = 0; i < runs->manifest.n_runs; i++) {
+        runs_reader_close(&runs->readers[i]);
     }
-    if (repository->directory >= 0) {
-        (void)close(repository->directory);
+    buffer_destroy(&runs->block);
+    if (runs->directory >= 0) {
+        (void)close(runs->directory);
     }
-    free(repository->path);
-    free(repository);
+    free(runs->path);
+    free(runs);
 }
 
 Result drum_runs_get(DrumRepository *interface, uint64_t number, void **value, size_t *length)
@@ -442,10 +569,8 @@ Result drum_runs_get(DrumRepository *interface, uint64_t number, void **value, s
     DrumKey key = drum_key_number(number);
     DrumBytes found;
     *value = NULL;
-    Result rc = runs_begin(interface);
-    if (rc == RESULT_OK) {
-        rc = runs_find(interface, &key, &found);
-    }
+    (void)runs_begin(interface);
+    Result rc = runs_find(interface, &key, &found);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -453,39 +578,29 @@ Result drum_runs_get(DrumRepository *interface, uint64_t number, void **value, s
     if (*value == NULL) {
         return RESULT_MEMORY;
     }
-    if (found.length > 0) {
-        memcpy(*value, found.bytes, found.length);
-    }
+    memcpy(*value, found.bytes, found.length);
     *length = found.length;
     return RESULT_OK;
 }
 
 uint64_t drum_runs_count(DrumRepository *interface)
 {
-    return ((const Repository *)interface)->manifest.keys;
+    return ((const Runs *)interface)->manifest.keys;
 }
 
 Result drum_runs_verify(DrumRepository *interface)
 {
-    Repository *repository = (Repository *)interface;
-    for (uint32_t i = 0; i < repository->manifest.n_runs; i++) {
-        DrumRunReader *reader = &repository->readers[i];
-        uint64_t entries = 0, before = 0;
-        drum_run_reader_rewind(reader);
-        Result rc = drum_run_reader_next(reader);
-        for (; rc == RESULT_OK; rc = drum_run_reader_next(reader)) {
-            uint64_t key = drum_run_reader_key(reader);
-            if (entries++ > 0 && key <= before) {
-                return RESULT_DAMAGED;
-            }
-            before = key;
-        }
-        if (rc != RESULT_NOT_FOUND) {
-            return rc;
-        }
-        if (entries != reader->entries) {
-            return RESULT_DAMAGED;
+    Runs *runs = (Runs *)interface;
+    Result rc = RESULT_NOT_FOUND;
+    for (uint32_t i = 0; rc == RESULT_NOT_FOUND && i < runs->manifest.n_runs; i++) {
+        RunsReader *reader = &runs->readers[i];
+        runs_rewind(reader);
+        rc = runs_next(reader);
+        while (rc == RESULT_OK) {
+            uint64_t before = reader->key;
+            rc = runs_next(reader);
+            rc = rc == RESULT_OK && reader->key <= before ? RESULT_DAMAGED : rc;
         }
     }
-    return RESULT_OK;
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
