@@ -130,13 +130,9 @@ int db_links(DbView *view, int argc, char **argv)
 #include <pcre2.h>
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "command/cluster/cluster_pages.h"
-#include "command/db/db_view.h"
 #include "store/tables/revisit_rows.h"
 static int wrong_usage(const char *what)
 {

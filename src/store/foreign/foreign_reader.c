@@ -14,8 +14,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <zlib.h>
 #include <zstd.h>
