@@ -57,6 +57,7 @@ typedef struct ParsedHashes {
     uint64_t body[2]; /* of the decoded body as far as it was read; 0,0 when empty */
     uint64_t links;   /* of the links that are to be followed, in order */
     uint64_t text[2];
+    NumberList numbers;  /* of the text, when pages are visited again */
     ContentKind kind;    /* what the crawl takes for the content */
     uint64_t content[2]; /* of that; filled in by ingest */
     uint64_t simhash;
@@ -120,7 +121,8 @@ void parsed_page_settle(ParsedPage *page, ByteGate *gate);
  *
  * What: `body` is every byte of the decoded body. `text` is BUbiNG's simplified page
  * (parse/text/digest.h): tags and text without attributes, digits and white space, so that a
- * counter, a date or a token in a form makes no page look changed. `links` is what the page links
+ * counter, a date or a token in a form makes no page look changed; of a page that is visited again
+ * the numbers that seldom change count, too (parse/text/numbers.h). `links` is what the page links
  * to, as far as the crawl follows it. What has no text or no links (a picture, a text that is not
  * HTML) counts by its body. `document` is the same of what a browser makes of a page that is
  * rendered (render/desk/render_way.h): 0 until there is one. Change rates, and with them revisits,

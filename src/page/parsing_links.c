@@ -695,4 +695,7 @@ void parsing_html_document(Parser *parser, ParsedPage *page, const HttpHeader *h
     }
     page->hashes.simhash = found->simhash;
     memcpy(page->hashes.text, found->text_digest, sizeof page->hashes.text);
+    if (found->numbers != NULL) {
+        page->hashes.numbers = *found->numbers;
+    }
 }

@@ -427,8 +427,8 @@
         "memory for one page in one parsing thread") \
     ROW(parse, content_hash, WORD, int, "auto", 0, 0, WORDS_TEXT(CONTENT_HASH_WORDS), 0, \
         "a change of what makes a page changed: body (every byte), text (text and tags without " \
-        "digits, white space and attributes), links; auto = text when schedule.mode = " \
-        "continuous, else body") \
+        "digits, white space and attributes; with schedule.mode = continuous also numbers that seldom " \
+        "change, as prices), links; auto = text when schedule.mode = continuous, else body") \
     ROW(parse, duplicates, WORD, int, "body", 0, 0, WORDS_TEXT(DUPLICATES_WORDS), 0, \
         "a page is another's duplicate when both have the same body, or the same content as " \
         "parse.content_hash sees it") \

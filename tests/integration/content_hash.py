@@ -15,7 +15,7 @@ class Answers(dict):
     """Pages of which something is new at each visit."""
 
     def __init__(self):
-        super().__init__({A + path: None for path in ("/", "/token", "/counter", "/news", "/links", "/same", "/plain")})
+        super().__init__({A + path: None for path in ("/", "/token", "/counter", "/news", "/price", "/links", "/same", "/plain")})
         self.visits = collections.Counter()
 
     def get(self, url, default=None):
@@ -23,10 +23,11 @@ class Answers(dict):
         n = 1000 + self.visits[url]
         text = "<p>The same words at every visit, enough of them to be a text.</p>"
         bodies = {
-            "/": "".join(f'<a href="{path}">{path}</a>' for path in ("/token", "/counter", "/news", "/links", "/same", "/plain")),
+            "/": "".join(f'<a href="{path}">{path}</a>' for path in ("/token", "/counter", "/news", "/price", "/links", "/same", "/plain")),
             "/token": f'<form><input type=hidden name=csrf value="t{n}x"></form><!-- {n} -->{text}<script>var t="{n}"</script>',
             "/counter": f"{text}<p>Visitor number {n}, on 2026-01-{n % 28 + 1}</p>",
             "/news": f"{text}<p>News: word{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}</p>",
+            "/price": f"{text}<p>Visitor number {n}</p><p>It costs <b>{n // 4}.99</b></p>",
             "/links": f'{text}<a href="/same?{n % 2}">x</a>',
             "/same": text,
         }
@@ -67,6 +68,14 @@ def kinds(report, path):
         found = visit(report, sites, f"{path}/auto", "--set", "schedule.revisit_max=4s", least=2, seen=lambda found: found["/news"][1] > found["/counter"][1])
         report.equal("text is what a crawl takes that visits pages again", {p: found[p][0] for p in ("/token", "/counter")},
                      {"/token": 0, "/counter": 0})
+        for least in range(2 * VISITS, 8 * VISITS, VISITS):  # learned in the first visits
+            found = visit(report, sites, f"{path}/auto", least=least)
+            if found["/price"][0] > 0:
+                break
+        changes, crawls = found["/price"]
+        report.check("a number that changes seldom counts, beside one that always does", 0 < changes <= crawls / 3, str(found))
+        report.equal("and what always changes still does not", {p: found[p][0] for p in ("/token", "/counter", "/same")},
+                     {"/token": 0, "/counter": 0, "/same": 0})
         report.check("it visits what changes more often", found["/news"][1] > found["/counter"][1], str(found))
 
 

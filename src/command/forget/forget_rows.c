@@ -305,6 +305,7 @@ static const struct {
     {"freq_pages", rows_row_by_page},
     {"revisit_lines", rows_row_of_line},
     {"revisit_notes", rows_row_by_page},
+    {"revisit_numbers", rows_row_by_page},
     {"renders", rows_row_of_render},
     {"external", rows_row_of_external},
 };

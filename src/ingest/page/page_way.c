@@ -471,7 +471,12 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
     Result rc = fetch->request.again ? batch_stored(batch, fetch, &stored) : RESULT_OK;
     rc = rc == RESULT_OK ? page_way_judge(batch, page, &kind) : rc;
     bool other_hash = stored.n_crawls > 0 && content_hash_kind(stored.flags) != kind;
-    rc = rc == RESULT_OK ? ingest_forget_body(batch, page, &stored) : rc;
+    if (rc == RESULT_OK && kind == CONTENT_TEXT && batch->revisits != NULL) {
+        rc = revisits_learn_numbers(batch->revisits, batch, page);
+    }
+    if (rc == RESULT_OK) {
+        rc = ingest_forget_body(batch, page, &stored);
+    }
     if (rc == RESULT_OK) {
         rc = find_links(batch, page, kind, &batch->duplicate_of[place], &links);
     }

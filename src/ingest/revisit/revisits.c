@@ -652,6 +652,21 @@ static void count_visit(Batch *batch, const FetchResult *fetch, const RevisitDue
     }
 }
 
+Result revisits_learn_numbers(Revisits *revisits, const Batch *batch, ParsedPage *page)
+{
+    const RevisitRows *table = revisits->line.table;
+    uint64_t index = page->fetch->request.index;
+    uint8_t history[NUMBERS_HISTORY_BYTES];
+    size_t length = 0;
+    Result rc = revisit_rows_numbers_get(table, batch->txn, index, history, &length);
+    if (rc != RESULT_OK || (page->hashes.numbers.n == 0 && length == 0)) {
+        return rc;
+    }
+    (void)numbers_learn(&page->hashes.numbers, history, &length);
+    page->hashes.content[0] = numbers_mix(page->hashes.content[0], history, length);
+    return revisit_rows_numbers_put(table, batch->txn, index, history, length);
+}
+
 Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page)
 {
     const FetchResult *fetch = page->fetch;

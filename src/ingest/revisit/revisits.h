@@ -52,6 +52,9 @@ void revisits_delete(Revisits *revisits);
 Result revisits_set_policy(Revisits *revisits, const RevisitPolicy *policy);
 IngestChore revisits_chore(Revisits *revisits);
 
+/* Compares the numbers of a page's text with those of its visits before, and enters them. Its
+ * content hash is another one when a number that seldom changes has changed. */
+Result revisits_learn_numbers(Revisits *revisits, const Batch *batch, ParsedPage *page);
 /* Computes the next visit of a page whose result was written, and enters it into the revisit table.
  */
 Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page);

@@ -213,6 +213,7 @@ static Result html_parser_begin(HtmlParser *p, const HtmlInput *input)
         buffer_destroy(&p->decoded);
     }
     digest_trim(&p->digest, KEEP_BYTES);
+    p->digest.numbers = p->options.numbers ? &p->numbers : NULL;
     arena_reset(&p->arena);
     html_tree_begin(&p->tree);
     html_resolve_begin(p, &input->taker);
@@ -232,6 +233,7 @@ static Result html_parser_end(HtmlParser *p, Page *page)
     page->text_digest[1] = digest.text.low;
     page->simhash = digest.simhash;
     page->text_bytes = digest.text_bytes;
+    page->numbers = p->digest.numbers;
     page->title = p->tree.title;
     page->language = p->tree.language[0] == '\0' ? NULL : p->tree.language;
     page->robots = p->tree.robots;

@@ -84,6 +84,7 @@ struct HtmlParser {
     Arena arena;
     HtmlTree tree;
     Digest digest;
+    NumberList numbers;   /* with HtmlOptions.numbers */
     HtmlLibxml2 *libxml2; /* NULL unless use_libxml2 */
     HtmlTree
         *digest_tree; /* of the skimmer's run for the digest, once another one reads the links */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
+#include "parse/text/numbers.h"
 #include "parse/robots/robots_meta.h"
 
 /* clang-format off */
@@ -99,9 +100,10 @@ typedef struct Page {
     unsigned robots;          /* PAGE_NOINDEX ... */
     int64_t ends_s;           /* unavailable_after, unix time; 0: it is not said */
     /* Unless HtmlOptions.no_digests, which leaves all three at 0: */
-    uint64_t text_digest[2]; /* parse/text/digest.h; 0,0 when there is neither text nor tag */
-    uint64_t simhash;        /* of the text's shingles; 0 when too short */
-    uint64_t text_bytes;     /* visible text, for "looks empty without JavaScript" */
+    uint64_t text_digest[2];   /* parse/text/digest.h; 0,0 when there is neither text nor tag */
+    uint64_t simhash;          /* of the text's shingles; 0 when too short */
+    uint64_t text_bytes;       /* visible text, for "looks empty without JavaScript" */
+    const NumberList *numbers; /* of the text; NULL unless HtmlOptions.numbers */
 } Page;
 
 typedef struct HtmlOptions {
@@ -112,6 +114,7 @@ typedef struct HtmlOptions {
     size_t memory_bytes;      /* arena limit per page; default 64 Mi */
     bool use_libxml2;         /* links by libxml2's parser instead of the skimmer */
     bool no_digests;          /* nobody reads text_digest, simhash and text_bytes */
+    bool numbers;             /* somebody reads the numbers, and the digests */
     bool styles;              /* report what style elements and attributes refer to */
     size_t longest_token;     /* of a page in pieces, that is told whole; 0: 256 Ki; for tests */
     size_t

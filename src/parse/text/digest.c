@@ -192,6 +192,9 @@ Result digest_begin(Digest *digest, size_t text_bytes, const char *host, size_t 
     digest->length = 0;
     digest->in_space = false;
     digest->in_pieces = false;
+    if (digest->numbers != NULL) {
+        *digest->numbers = (NumberList){.n = 0};
+    }
     if (need > digest->capacity) {
         char *stream = realloc(digest->stream, need);
         if (stream == NULL) {
@@ -304,6 +307,9 @@ void digest_text(Digest *digest, const char *text, size_t length, bool decode)
 {
     const char *p = text;
     const char *end = text + length;
+    if (digest->numbers != NULL) {
+        numbers_add(digest->numbers, text, length);
+    }
     while (decode && p < end) {
         const char *amp = find_byte(p, end, '&');
         if (amp == end) {

@@ -29,6 +29,7 @@
 
 #include "base/core/hash.h"
 #include "base/core/result.h"
+#include "parse/text/numbers.h"
 
 /* Simhash: 64 bits of which similar texts share most, and the search for those within Hamming
  * distance 3 among very many.
@@ -138,6 +139,7 @@ typedef struct Digest {
     bool in_space;        /* the stream ends with a space that more white space belongs to */
     DigestPieces *pieces; /* owned; NULL until a page is read in pieces */
     bool in_pieces;       /* this page is */
+    NumberList *numbers;  /* borrowed; gets those of the text; NULL: nobody wants them */
 } Digest;
 
 typedef struct DigestResult {

@@ -12,9 +12,10 @@
 #include "store/frequency/freq_entries.h"
 #include "store/lmdb/lmdb_result.h"
 
-#define LINES_TABLE "revisit_lines"
-#define NOTES_TABLE "revisit_notes"
-#define SETTLED_KEY UINT64_MAX /* in the notes: no page has this index */
+#define LINES_TABLE   "revisit_lines"
+#define NOTES_TABLE   "revisit_notes"
+#define NUMBERS_TABLE "revisit_numbers"
+#define SETTLED_KEY   UINT64_MAX /* in the notes: no page has this index */
 
 #define LINE_KEY_BYTES   4u
 #define LINE_VALUE_BYTES 16u /* due time, page: big-endian, so that their order is bytewise */
@@ -27,6 +28,8 @@ struct RevisitRows {
     FreqScheduler freqs; /* its two tables only */
     MDB_dbi lines;
     MDB_dbi notes;
+    MDB_dbi numbers;
+    bool has_numbers; /* not in one that a reader opened, of a crawl before there were any */
 };
 
 Result revisit_rows_open(RevisitRows **out, MDB_txn *txn, bool create)
@@ -43,6 +46,11 @@ Result revisit_rows_open(RevisitRows **out, MDB_txn *txn, bool create)
     }
     if (rc == MDB_SUCCESS) {
         rc = mdb_dbi_open(txn, NOTES_TABLE, flags | MDB_INTEGERKEY, &table->notes);
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_dbi_open(txn, NUMBERS_TABLE, flags | MDB_INTEGERKEY, &table->numbers);
+        table->has_numbers = rc == MDB_SUCCESS;
+        rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
     }
     if (rc != MDB_SUCCESS) {
         free(table);
@@ -109,6 +117,10 @@ Result revisit_rows_remove(const RevisitRows *table, MDB_txn *txn, uint64_t inde
     if (rc == MDB_SUCCESS) {
         MDB_val key = {sizeof index, &index};
         rc = mdb_del(txn, table->notes, &key, NULL);
+    }
+    if ((rc == MDB_SUCCESS || rc == MDB_NOTFOUND) && table->has_numbers) {
+        MDB_val key = {sizeof index, &index};
+        rc = mdb_del(txn, table->numbers, &key, NULL);
     }
     return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "remove revisit");
 }
@@ -442,6 +454,31 @@ Result revisit_rows_note_put(const RevisitRows *table, MDB_txn *txn, uint64_t in
     int rc = value.mv_size > 1 ? mdb_put(txn, table->notes, &key, &value, 0)
                                : mdb_del(txn, table->notes, &key, NULL);
     return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "put note");
+}
+
+Result revisit_rows_numbers_get(const RevisitRows *table, MDB_txn *txn, uint64_t index,
+                                uint8_t *history, size_t *length)
+{
+    MDB_val key = {sizeof index, &index};
+    MDB_val value;
+    int rc = table->has_numbers ? mdb_get(txn, table->numbers, &key, &value) : MDB_NOTFOUND;
+    *length = 0;
+    if (rc == MDB_SUCCESS && value.mv_size > NUMBERS_HISTORY_BYTES) {
+        return RESULT_DAMAGED;
+    }
+    if (rc == MDB_SUCCESS) {
+        memcpy(history, value.mv_data, value.mv_size);
+        *length = value.mv_size;
+    }
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get numbers");
+}
+
+Result revisit_rows_numbers_put(const RevisitRows *table, MDB_txn *txn, uint64_t index,
+                                const uint8_t *history, size_t length)
+{
+    MDB_val key = {sizeof index, &index};
+    MDB_val value = {length, (void *)(uintptr_t)history};
+    return lmdb_result(mdb_put(txn, table->numbers, &key, &value, 0), "put numbers");
 }
 
 Result revisit_rows_settled_get(const RevisitRows *table, MDB_txn *txn, uint64_t *index)

@@ -16,6 +16,7 @@
  *    the frequency that the operator gave it, whether its site has said that it has changed, and
  *    until when it is said to be fresh, and to be there; and what its visits have found
  *    (freq_prior.h).
+ *  - revisit_numbers: page -> the history of the numbers in its text (parse/text/numbers.h).
  *
  * Pages are indices of PageDB.
  *
@@ -30,6 +31,7 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
+#include "parse/text/numbers.h"
 #include "store/frequency/freq_prior.h"
 
 #define REVISIT_VIRTUAL_MAX 1e9 /* 2001 */
@@ -69,7 +71,7 @@ void revisit_rows_close(RevisitRows *table);
 Result revisit_rows_get(const RevisitRows *table, MDB_txn *txn, uint64_t index, RevisitDue *due);
 /* Enters a page, or moves it. */
 Result revisit_rows_put(const RevisitRows *table, MDB_txn *txn, const RevisitDue *due);
-/* Removes a page and its note. RESULT_OK also when the page is not there. */
+/* Removes a page, its note and its numbers. RESULT_OK also when the page is not there. */
 Result revisit_rows_remove(const RevisitRows *table, MDB_txn *txn, uint64_t index);
 /* The first entry behind *due in order of (time, page); {0} begins. RESULT_NOT_FOUND: the end. */
 Result revisit_rows_next(const RevisitRows *table, MDB_txn *txn, RevisitDue *due);
@@ -101,6 +103,12 @@ Result revisit_rows_note_get(const RevisitRows *table, MDB_txn *txn, uint64_t in
 /* An empty one is removed. */
 Result revisit_rows_note_put(const RevisitRows *table, MDB_txn *txn, uint64_t index,
                              const RevisitNote *note);
+
+/* The history of a page's numbers, NUMBERS_HISTORY_BYTES at most; *length 0 when there is none. */
+Result revisit_rows_numbers_get(const RevisitRows *table, MDB_txn *txn, uint64_t index,
+                                uint8_t *history, size_t *length);
+Result revisit_rows_numbers_put(const RevisitRows *table, MDB_txn *txn, uint64_t index,
+                                const uint8_t *history, size_t length);
 
 /* The settled index: all crawled pages below it were entered, or left out on purpose. 0 when
  * nothing is known. */
