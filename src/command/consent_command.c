@@ -173,15 +173,19 @@ static RslReader consent_reader(const CrawlView *view, const char *origin)
     return (RslReader){.origin = origin, .user = (RslUser)view->config.robots_licence_user};
 }
 
-/* The licence that robots.txt names, if it does. */
-static void consent_read_licence(Consent *consent)
+/* The licences that robots.txt names. */
+static void consent_read_licences(Consent *consent)
 {
     Buffer url = {.limit = BUFFER_NO_LIMIT};
-    const Buffer *text = &consent->sources[USAGE_IN_LICENCE].text;
     RslReader reader = consent_reader(consent->view, consent->origin);
-    if (robots_licence_url(consent->robots, consent->origin, &url) == RESULT_OK) {
-        consent_read_file(consent, url.data, USAGE_IN_LICENCE);
-        (void)robots_add_licence(consent->robots, buffer_string(text), text->length, &reader);
+    for (UsagePlace i = USAGE_IN_LICENCE; i < USAGE_PLACES; i++) {
+        const Buffer *text = &consent->sources[i].text;
+        buffer_reset(&url);
+        if (robots_licence_url(consent->robots, i, consent->origin, &url) == RESULT_OK) {
+            consent_read_file(consent, url.data, i);
+            (void)robots_add_licence(consent->robots, i, buffer_string(text), text->length,
+                                     &reader);
+        }
     }
     buffer_destroy(&url);
 }
@@ -200,7 +204,7 @@ static void consent_read_files(Consent *consent)
     consent_read_file(consent, url, USAGE_IN_TDM);
     text = &consent->sources[USAGE_IN_TDM].text;
     (void)robots_add_tdm(consent->robots, buffer_string(text), text->length);
-    consent_read_licence(consent);
+    consent_read_licences(consent);
     consent->robots_names_it =
         robots_usage(consent->robots, consent->path, consent->path_length, &consent->ledger)
             .robots_names_it;
@@ -242,11 +246,11 @@ static void consent_settle(Consent *consent)
 /* The words of a statement, without what would tell a terminal what to do. */
 static void consent_print_words(const UsageStatement *statement)
 {
-    static const char *const places[USAGE_PLACES] = {[USAGE_IN_HEADER] = "header ",
-                                                     [USAGE_IN_PAGE] = "element ",
-                                                     [USAGE_IN_ROBOTS] = "robots.txt",
-                                                     [USAGE_IN_TDM] = "tdmrep.json: ",
-                                                     [USAGE_IN_LICENCE] = "licence"};
+    static const char *const places[USAGE_IN_LICENCE + 1] = {[USAGE_IN_HEADER] = "header ",
+                                                             [USAGE_IN_PAGE] = "element ",
+                                                             [USAGE_IN_ROBOTS] = "robots.txt",
+                                                             [USAGE_IN_TDM] = "tdmrep.json: ",
+                                                             [USAGE_IN_LICENCE] = "licence"};
     char text[TEXT_SHOWN + 1];
     size_t n = statement->length < TEXT_SHOWN ? statement->length : TEXT_SHOWN;
     for (size_t i = 0; i < n; i++) {
@@ -254,10 +258,11 @@ static void consent_print_words(const UsageStatement *statement)
         text[i] = (char)((unsigned char)c < ' ' || c == 0x7f ? ' ' : c);
     }
     text[n] = '\0';
-    (void)printf("%s", places[statement->place]);
+    bool of_licence = usage_is_licence(statement->place);
+    (void)printf("%s", places[of_licence ? USAGE_IN_LICENCE : statement->place]);
     if (statement->line > 0) {
         (void)printf(" line %u: ", statement->line);
-    } else if (statement->place == USAGE_IN_LICENCE) {
+    } else if (of_licence) {
         (void)printf(" that was not read to its end, so that it permits nothing: ");
     }
     (void)printf("%s\n", text);

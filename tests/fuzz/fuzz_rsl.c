@@ -23,7 +23,7 @@ static Usage read_licence(const char *text, size_t length, RslUser user, const c
     Robots *robots = NULL;
     *rc = robots_parse(rules, sizeof rules - 1, "ragno", &robots);
     assert(*rc == RESULT_OK);
-    *rc = robots_add_licence(robots, text, length, &reader);
+    *rc = robots_add_licence(robots, USAGE_IN_LICENCE, text, length, &reader);
     Usage usage = robots_usage(robots, path, path_length, &ledger);
     for (size_t i = 0; i < ledger.n; i++) {
         assert(list[i].place == USAGE_IN_LICENCE && list[i].length <= ROBOTS_RULE_TEXT_BYTES);

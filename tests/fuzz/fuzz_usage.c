@@ -30,7 +30,7 @@ static void check_ledger(Usage whole, const UsageLedger *ledger, const char *tex
     for (size_t i = 0; i < ledger->n; i++) {
         const UsageStatement *statement = &ledger->list[i];
         /* What a licence says stands in no line of robots.txt. */
-        assert(statement->line > 0 || text != NULL || statement->place == USAGE_IN_LICENCE);
+        assert(statement->line > 0 || text != NULL || usage_is_licence(statement->place));
         assert(text == NULL ||
                (statement->text >= text && statement->text + statement->length <= text + length));
         sum = usage_join(sum, statement->usage);

@@ -170,6 +170,7 @@ RSL = '<rsl xmlns="https://rslstandard.org/rsl"><content url="/"><license>%s</li
       '<content url="/closed/"><license><prohibits type="usage">all</prohibits></license></content></rsl>'
 LICENCE = (RSL % '<permits type="usage">search</permits>').encode()
 OFFER = (RSL % '<permits type="usage">all</permits><payment type="crawl"><amount currency="USD">0.01</amount></payment>').encode()
+SECOND = (RSL % '<permits type="usage">search ai-input</permits>').replace("/closed/", "/open").encode()
 STUDENTS = (RSL % '<permits type="usage">all</permits><permits type="user">education</permits>').encode()
 ALL = "train-ai+ai-input+search+tdm+image-ai"
 
@@ -186,11 +187,11 @@ class LicenceServer(PageServer):
         number = int(host.rsplit(".", 1)[1])
         shared = f"http://127.0.3.9:{self.port}/shared.xml"
         names = {1: "/licence.xml", 2: shared, 3: "/missing.xml", 4: "/broken.xml", 5: "/offer.xml", 6: "/moved.xml",
-                 7: "/students.xml", 8: "/busy.xml"}
+                 7: "/students.xml", 8: "/busy.xml", 10: "/licence.xml\nLicense: /second.xml\nLicense: /licence.xml"}
         if path == "/robots.txt":
             return 200, {}, b"User-agent: *\nAllow: /\n\nLicense: %s\n" % names[number].encode() if number in names else b""
         if path.endswith(".xml"):
-            return {"/licence.xml": (200, {}, LICENCE), "/shared.xml": (200, {}, LICENCE), "/broken.xml": (200, {}, LICENCE[:-3]),
+            return {"/licence.xml": (200, {}, LICENCE), "/second.xml": (200, {}, SECOND), "/shared.xml": (200, {}, LICENCE), "/broken.xml": (200, {}, LICENCE[:-3]),
                     "/offer.xml": (200, {}, OFFER), "/moved.xml": (302, {"Location": shared}, b""),
                     "/students.xml": (200, {}, STUDENTS), "/busy.xml": (503, {}, b"")}.get(path, (404, {}, b"none"))
         return 200, {}, b"<a href=/open>o</a><a href=/closed/1>c</a>" + (host + path).encode()
@@ -199,7 +200,7 @@ class LicenceServer(PageServer):
         return {(host, path): self.asked.count((host, path)) for host, path in self.asked if path.endswith(".xml")}
 
 
-def crawl_licences(server, directory, *options, hosts=range(1, 9), path="/"):
+def crawl_licences(server, directory, *options, hosts=(*range(1, 9), 10), path="/"):
     return harness.run([f"{harness.OUT}/ragno", "-d", directory, "-w", "0", "--ip-wait", "0", "--progress=never", "--set",
                         "fetch.allow_addresses=127.0.0.0/8", "--set", "politeness.retry=busy 1ms 2", "--set",
                         "politeness.rest_max=1ms", *options, *(f"http://127.0.3.{i}:{server.port}{path}" for i in hosts)], 60)
@@ -219,7 +220,8 @@ def licences(report, path):
         report.equal("each licence is asked for once, one that fails a few times, a shared one for each host", server.licences(),
                      {("127.0.3.1", "/licence.xml"): 1, ("127.0.3.9", "/shared.xml"): 2, ("127.0.3.3", "/missing.xml"): 1,
                       ("127.0.3.4", "/broken.xml"): 1, ("127.0.3.5", "/offer.xml"): 1, ("127.0.3.6", "/moved.xml"): 1,
-                      ("127.0.3.7", "/students.xml"): 1, ("127.0.3.8", "/busy.xml"): 3})
+                      ("127.0.3.7", "/students.xml"): 1, ("127.0.3.8", "/busy.xml"): 3, ("127.0.3.10", "/licence.xml"): 1,
+                      ("127.0.3.10", "/second.xml"): 1})
         first = [path for host, path in server.asked if host == "127.0.3.1"]
         report.equal("behind robots.txt and before the pages", first[:3], ["/robots.txt", "/licence.xml", "/"])
         denied = {row[3]: re.search(r"usage-denied:([^,]*)", row[-1]) for row in log_of(directory) if row[1] == "200"}
@@ -228,6 +230,11 @@ def licences(report, path):
         for number, expected in {1: few, 2: few, 3: ALL, 4: ALL, 5: ALL, 6: few, 7: ALL, 8: ALL}.items():
             report.equal(f"what host {number} denies", [denied.get(base % number + page) for page in ("/open", "/closed/1")],
                          [expected, ALL])
+        report.equal("of two licences the strictest holds", [denied.get(base % 10 + page) for page in ("/", "/open", "/closed/1")], [few, ALL, ALL])
+        code, text = ask(directory, base % 10 + "/open", "--usage", "search")
+        report.check("each sentence has its file", code == 1 and f"denied by licence line 1: content url=/open" in text and
+                     f"127.0.3.10:{server.port}/second.xml, fetched 20" in text and "although allowed by licence line 1" in text and
+                     f"127.0.3.10:{server.port}/licence.xml, fetched 20" in text, text)
         digest = "sha1:" + base64.b32encode(hashlib.sha1(LICENCE).digest()).decode()
         for number, name in ((1, "127.0.3.1:%d/licence.xml"), (2, "127.0.3.9:%d/shared.xml")):
             code, text = ask(directory, base % number + "/open", "--usage", "train-ai")
@@ -246,7 +253,7 @@ def licences(report, path):
         n = len(server.asked)
         result = crawl_licences(server, directory, "--set", "politeness.usage=search no-fetch", path="/closed/9")
         report.equal("politeness.usage refuses by what is kept of them", (result.returncode, server.asked[n:],
-                     sorted(row[1] for row in log_of(directory) if row[3].endswith("/closed/9"))), (0, [], ["-5001"] * 8))
+                     sorted(row[1] for row in log_of(directory) if row[3].endswith("/closed/9"))), (0, [], ["-5001"] * 9))
         result = crawl_licences(server, path + "/school", "--set", "robots.licence_user=education", hosts=(7,))
         notes = [row[-1] for row in log_of(path + "/school") if row[3].endswith("/open")]
         report.check("robots.licence_user says who asks", result.returncode == 0 and notes and "usage-denied" not in notes[0],

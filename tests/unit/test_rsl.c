@@ -19,7 +19,8 @@ static Robots *with_licence(const char *file, RslUser user, Result expected)
     Robots *robots = NULL;
     RslReader reader = {.origin = ORIGIN, .user = user};
     CU_ASSERT_EQUAL_FATAL(robots_parse(ROBOTS, strlen(ROBOTS), "ragno", &robots), RESULT_OK);
-    CU_ASSERT_EQUAL(robots_add_licence(robots, file, strlen(file), &reader), expected);
+    CU_ASSERT_EQUAL(robots_add_licence(robots, USAGE_IN_LICENCE, file, strlen(file), &reader),
+                    expected);
     return robots;
 }
 
@@ -202,7 +203,7 @@ static void licence_of(const char *text, const char *expected)
     Robots *robots = NULL;
     Buffer url = {.limit = BUFFER_NO_LIMIT};
     CU_ASSERT_EQUAL_FATAL(robots_parse(text, strlen(text), "ragno", &robots), RESULT_OK);
-    (void)robots_licence_url(robots, ORIGIN, &url);
+    (void)robots_licence_url(robots, USAGE_IN_LICENCE, ORIGIN, &url);
     CU_ASSERT_STRING_EQUAL(buffer_string(&url), expected);
     robots_delete(robots);
     buffer_destroy(&url);
@@ -224,6 +225,49 @@ static void our_group_names_the_licence_first(void)
     licence_of("License: https://me:word@l.example/a.xml\n", "https://l.example/a.xml");
 }
 
+/* robots.txt names n licences; the first permits all for a longer path than the others, which
+ * prohibit search: what all of them deny at that path once all that have a place are read. */
+static unsigned several_licences_deny(const char *lines, size_t n)
+{
+    static const char open[] = "<rsl><content url='/a/b'><license><permits type='usage'>all"
+                               "</permits></license></content></rsl>";
+    static const char closed[] = "<rsl><content url='/'><license><prohibits type='usage'>search"
+                                 "</prohibits></license></content></rsl>";
+    RslReader reader = {.origin = ORIGIN};
+    Robots *robots = NULL;
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
+    CU_ASSERT_EQUAL_FATAL(robots_parse(lines, strlen(lines), "ragno", &robots), RESULT_OK);
+    for (UsagePlace i = USAGE_IN_LICENCE; i < USAGE_PLACES; i++) {
+        const char *text = i == USAGE_IN_LICENCE ? open : closed;
+        buffer_reset(&url);
+        bool is_there = i < USAGE_IN_LICENCE + n;
+        CU_ASSERT_EQUAL(robots_usage(robots, "/a/b", 4, NULL).denied == USAGE_ALL,
+                        is_there || n > USAGE_PLACES - USAGE_IN_LICENCE);
+        CU_ASSERT_EQUAL(robots_licence_url(robots, i, ORIGIN, &url),
+                        is_there ? RESULT_OK : RESULT_NOT_FOUND);
+        if (is_there) {
+            CU_ASSERT_EQUAL(robots_add_licence(robots, i, text, strlen(text), &reader), RESULT_OK);
+        }
+    }
+    unsigned denied = robots_usage(robots, "/a/b", 4, NULL).denied;
+    robots_delete(robots);
+    buffer_destroy(&url);
+    return denied;
+}
+
+static void of_several_licences_the_strictest_holds(void)
+{
+    static const char four[] =
+        "License: /1.xml\nLicense: /2.xml\nLicense: /3.xml\nLicense: /4.xml\n";
+    static const char five[] =
+        "License: /1.xml\nLicense: /2.xml\nLicense: /3.xml\nLicense: /4.xml\n"
+        "License: /5.xml\nLicense: /6.xml\n";
+    CU_ASSERT_EQUAL(several_licences_deny("License: /1.xml\nLicense: /1.xml\n", 1), 0);
+    CU_ASSERT_EQUAL(several_licences_deny("License: /1.xml\nLicense: /2.xml\n", 2), USAGE_SEARCH);
+    CU_ASSERT_EQUAL(several_licences_deny(four, 4), USAGE_SEARCH);
+    CU_ASSERT_EQUAL(several_licences_deny(five, 5), USAGE_ALL); /* one is not asked for */
+}
+
 UNIT_MAIN("rsl", {"permits leave open what they list", permits_leave_open_what_they_list},
           {"prohibits close what they list", prohibits_close_what_they_list},
           {"one open licence is enough", one_open_licence_is_enough},
@@ -236,4 +280,5 @@ UNIT_MAIN("rsl", {"permits leave open what they list", permits_leave_open_what_t
            what_is_not_read_to_its_end_permits_nothing},
           {"too many statements permit nothing", too_many_statements_permit_nothing},
           {"the words are the elements", the_words_are_the_elements},
+          {"of several licences the strictest holds", of_several_licences_the_strictest_holds},
           {"our group names the licence first", our_group_names_the_licence_first})

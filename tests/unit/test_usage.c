@@ -256,7 +256,7 @@ static void a_licence_of_a_page_alone_permits_nothing(void)
     Robots *robots = NULL;
     CU_ASSERT_EQUAL_FATAL(robots_parse("License: /l.xml\n", 16, "ragno", &robots), RESULT_OK);
     RslReader reader = {.origin = "https://h.example"};
-    CU_ASSERT_EQUAL(robots_add_licence(robots, "<rsl/>", 6, &reader), RESULT_OK);
+    CU_ASSERT_EQUAL(robots_add_licence(robots, USAGE_IN_LICENCE, "<rsl/>", 6, &reader), RESULT_OK);
     expect(usage_settle(named), EVERYTHING, "-");
     expect(usage_settle(usage_join(named, robots_usage(robots, "/", 1, NULL))), "-", "-");
     robots_delete(robots);

@@ -147,11 +147,14 @@ static unsigned robots_answer_files(const VisitState *visit_state, const RobotsR
     Buffer text = {.limit = BUFFER_NO_LIMIT};
     Url url = {.href = NULL};
     unsigned files = reading->asks_tdm ? 1u << USAGE_IN_TDM : 0;
-    if (robots_licence_url(visit_state->robots.rules, visit_state->identity.origin, &text) ==
-            RESULT_OK &&
-        url_parse(&url, NULL, text.data, text.length) == RESULT_OK &&
-        port_set_has(reading->ports, url.port)) {
-        files |= 1u << USAGE_IN_LICENCE;
+    for (UsagePlace place = USAGE_IN_LICENCE; place < USAGE_PLACES; place++) {
+        buffer_reset(&text);
+        if (robots_licence_url(visit_state->robots.rules, place, visit_state->identity.origin,
+                               &text) == RESULT_OK &&
+            url_parse(&url, NULL, text.data, text.length) == RESULT_OK &&
+            port_set_has(reading->ports, url.port)) {
+            files |= 1u << place;
+        }
     }
     url_destroy(&url);
     buffer_destroy(&text);
@@ -168,7 +171,7 @@ static void robots_answer_add(VisitState *visit_state, const FetchResult *result
     RslReader reader = {.origin = visit_state->identity.origin, .user = reading->licence_user};
     Result rc = result->request.file == USAGE_IN_TDM
                     ? robots_add_tdm(rules, text, length)
-                    : robots_add_licence(rules, text, length, &reader);
+                    : robots_add_licence(rules, result->request.file, text, length, &reader);
     if (rc != RESULT_OK) {
         LOG_INFO("robots", "a file about usage cannot be read to its end", "url=%s error=\"%s\"",
                  result->request.url, result_name(rc));

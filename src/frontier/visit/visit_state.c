@@ -325,7 +325,8 @@ static void visit_state_target_file(VisitState *visit_state)
     if (visit_state_file(visit_state) == USAGE_IN_TDM) {
         rc = buffer_printf(&url, "%s%s", identity->origin, ROBOTS_TDM_FILE);
     } else {
-        rc = robots_licence_url(robots->rules, identity->origin, &url);
+        rc = robots_licence_url(robots->rules, visit_state_file(visit_state), identity->origin,
+                                &url);
     }
     if (rc == RESULT_OK) {
         Authority at = authority_of(url.data, url.length);

@@ -420,8 +420,8 @@ void visit_state_note_tries(VisitState *visit_state, unsigned tries);
  * once. */
 bool visit_state_next_address(VisitState *visit_state, FetchClass class, MonoTime end);
 void visit_state_take(VisitState *visit_state);
-/* Files that speak of usage are asked for next, one after the other: bits of USAGE_IN_TDM and
- * USAGE_IN_LICENCE. Without memory one is passed over. */
+/* Files that speak of usage are asked for next, one after the other: bits of USAGE_IN_TDM and of
+ * licences. Without memory one is passed over. */
 void visit_state_ask_files(VisitState *visit_state, unsigned files);
 /* The one asked for is not asked for any longer: there is an answer, or there will be none. */
 void visit_state_end_file(VisitState *visit_state);
@@ -429,10 +429,7 @@ void visit_state_end_file(VisitState *visit_state);
 static inline UsagePlace visit_state_file(const VisitState *visit_state)
 {
     unsigned files = visit_state->robots.files;
-    if (files == 0) {
-        return USAGE_IN_ROBOTS;
-    }
-    return (files & 1u << USAGE_IN_TDM) != 0 ? USAGE_IN_TDM : USAGE_IN_LICENCE;
+    return files == 0 ? USAGE_IN_ROBOTS : (UsagePlace)__builtin_ctz(files);
 }
 /* Undoes it: a URL of this window that was taken is the first one again. */
 void visit_state_put_back(VisitState *visit_state, const WindowUrl *url);

@@ -595,7 +595,7 @@ static Result page_way_take(Batch *batch, size_t place)
     ingest_host_note(batch, host, fetch);
     ingest_host_note_wall(batch, host, page->verdict.wall);
     UsagePlace file = fetch->request.file;
-    if (fetch->kind == FETCHED_ROBOTS && (file == USAGE_IN_TDM || file == USAGE_IN_LICENCE)) {
+    if (fetch->kind == FETCHED_ROBOTS && (file == USAGE_IN_TDM || usage_is_licence(file))) {
         return ingest_host_note_usage_file(batch, host, fetch);
     }
     if (fetch->kind == FETCHED_ROBOTS) {

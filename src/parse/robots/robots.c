@@ -56,17 +56,22 @@ static RobotsMatch robots_usage_match(const Robots *robots, const RobotsUsage *r
 
 Usage robots_usage(const Robots *robots, const char *path, size_t length, UsageLedger *ledger)
 {
-    Usage usage = {.robots_names_it = robots->licence_line > 0};
+    Usage usage = {.robots_names_it = robots->n_licences > 0};
     RobotsPath normal;
     uint32_t longest[USAGE_PLACES] = {0};
     int64_t steps = ROBOTS_DECISION_STEPS;
-    if (robots->licence_line > 0 && !robots->licence_is_read) {
-        UsageStatement unread = {.place = USAGE_IN_LICENCE,
-                                 .text = robots->pool.data + robots->licence,
-                                 .usage = {.denied = USAGE_ALL}};
-        unread.length = strlen(unread.text);
-        usage = usage_join(usage, unread.usage);
-        usage_ledger_add(ledger, &unread);
+    for (size_t i = 0; i < robots->n_licences; i++) {
+        if (!robots->licences[i].is_read) {
+            bool has_place = USAGE_IN_LICENCE + i < USAGE_PLACES;
+            UsageStatement unread = {.place = has_place ? (UsagePlace)(USAGE_IN_LICENCE + i)
+                                                        : USAGE_IN_ROBOTS,
+                                     .line = has_place ? 0 : robots->licences[i].line,
+                                     .text = robots->pool.data + robots->licences[i].address,
+                                     .usage = {.denied = USAGE_ALL}};
+            unread.length = strlen(unread.text);
+            usage = usage_join(usage, unread.usage);
+            usage_ledger_add(ledger, &unread);
+        }
     }
     if (robots->n_usages == 0) {
         return usage;
@@ -308,24 +313,30 @@ static Result robots_read_lines(Robots *robots, const char *body, size_t length,
 
 /* ---- licences ---- */
 
+typedef struct LicenceReading {
+    Robots *robots;
+    UsagePlace place;
+} LicenceReading;
+
 static Result robots_take_licence(void *context, const char *path, size_t length,
                                   const UsageStatement *statement)
 {
-    Robots *robots = context;
+    const LicenceReading *reading = context;
     UsageStatement kept = *statement;
-    kept.place = USAGE_IN_LICENCE;
-    return robots_rules_add_usage(robots, path, length, &kept);
+    kept.place = reading->place;
+    return robots_rules_add_usage(reading->robots, path, length, &kept);
 }
 
-Result robots_licence_url(const Robots *robots, const char *origin, Buffer *out)
+Result robots_licence_url(const Robots *robots, UsagePlace place, const char *origin, Buffer *out)
 {
     Url base = {.href = NULL};
     Url url = {.href = NULL};
-    const char *text = robots->pool.data + robots->licence;
-    Result rc = robots->licence_line == 0 ? RESULT_NOT_FOUND : RESULT_OK;
-    if (rc == RESULT_OK) {
-        rc = url_parse(&base, NULL, origin, strlen(origin));
+    size_t which = place - USAGE_IN_LICENCE;
+    if (place >= USAGE_PLACES || which >= robots->n_licences) {
+        return RESULT_NOT_FOUND;
     }
+    const char *text = robots->pool.data + robots->licences[which].address;
+    Result rc = url_parse(&base, NULL, origin, strlen(origin));
     if (rc == RESULT_OK) {
         rc = url_parse(&url, &base, text, strlen(text));
     }
@@ -339,12 +350,17 @@ Result robots_licence_url(const Robots *robots, const char *origin, Buffer *out)
     return rc;
 }
 
-Result robots_add_licence(Robots *robots, const char *text, size_t length, const RslReader *reader)
+Result robots_add_licence(Robots *robots, UsagePlace place, const char *text, size_t length,
+                          const RslReader *reader)
 {
+    LicenceReading reading = {.robots = robots, .place = place};
     size_t before = robots->n_usages;
-    Result rc =
-        rsl_read(text, length > ROBOTS_MAX_BYTES ? 0 : length, reader, robots_take_licence, robots);
-    robots->licence_is_read = rc == RESULT_OK;
+    if (place - USAGE_IN_LICENCE >= robots->n_licences) {
+        return RESULT_NOT_FOUND; /* it was named by an earlier robots.txt */
+    }
+    Result rc = rsl_read(text, length > ROBOTS_MAX_BYTES ? 0 : length, reader, robots_take_licence,
+                         &reading);
+    robots->licences[place - USAGE_IN_LICENCE].is_read = rc == RESULT_OK;
     robots->n_usages = rc == RESULT_OK ? robots->n_usages : before;
     return rc;
 }

@@ -84,14 +84,17 @@ Usage robots_usage(const Robots *robots, const char *path, size_t length, UsageL
  * point on it is no such file, RESULT_LIMIT: it has too many statements; what stood before counts.
  * RESULT_MEMORY. */
 Result robots_add_tdm(Robots *robots, const char *text, size_t length);
-/* Appends the address of the licence file (RSL) that a License line names, against the address of
- * robots.txt: the first line of our group, else of no group, else of everybody's.
+/* Appends the address of a licence file (RSL) that a License line names, against the address of
+ * robots.txt. The lines of our group count, else those of no group, else of everybody's; the first
+ * is at USAGE_IN_LICENCE, the others are behind it, as far as there are places.
  * RESULT_NOT_FOUND: there is none. RESULT_INVALID: it is no address of a page. */
-Result robots_licence_url(const Robots *robots, const char *origin, Buffer *out);
-/* Adds what that file says, once. Until this has returned RESULT_OK the licence that is named
- * permits nothing: its statement (line 0, the address as its words) denies all usages. Errors are
- * those of rsl_read, and RESULT_LIMIT when there are too many statements. */
-Result robots_add_licence(Robots *robots, const char *text, size_t length, const RslReader *reader);
+Result robots_licence_url(const Robots *robots, UsagePlace place, const char *origin, Buffer *out);
+/* Adds what that file says, once. Until this has returned RESULT_OK for each place that has one, a
+ * licence that is named permits nothing: its statement (line 0, the address as its words) denies
+ * all usages, and so does one for which there is no place. Errors are those of rsl_read, and
+ * RESULT_LIMIT when there are too many statements. */
+Result robots_add_licence(Robots *robots, UsagePlace place, const char *text, size_t length,
+                          const RslReader *reader);
 /* Bytes of memory it occupies, for the frontier's budget. */
 size_t robots_bytes(const Robots *robots);
 

@@ -165,12 +165,24 @@ Result robots_rules_add_usage(Robots *robots, const char *path, size_t length,
 
 Result robots_rules_add_licence(Robots *robots, const RobotsLine *line, unsigned standing)
 {
-    if (standing <= robots->licence_standing || line->value_length == 0) {
+    if (standing < robots->licence_standing || standing == 0 || line->value_length == 0) {
         return RESULT_OK;
     }
+    robots->n_licences = standing > robots->licence_standing ? 0 : robots->n_licences;
     robots->licence_standing = standing;
-    robots->licence_line = line->number;
-    return keep_text(robots, line->value, line->value_length, &robots->licence);
+    for (size_t i = 0; i < robots->n_licences; i++) {
+        const char *known = robots->pool.data + robots->licences[i].address;
+        if (strlen(known) == line->value_length &&
+            memcmp(known, line->value, line->value_length) == 0) {
+            return RESULT_OK;
+        }
+    }
+    if (robots->n_licences == ROBOTS_LICENCES) {
+        return RESULT_OK; /* the one before will not be read, either */
+    }
+    RobotsLicence *licence = &robots->licences[robots->n_licences++];
+    licence->line = line->number;
+    return keep_text(robots, line->value, line->value_length, &licence->address);
 }
 
 Result robots_rules_add_sitemap(Robots *robots, const RobotsLine *line)

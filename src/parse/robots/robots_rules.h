@@ -121,6 +121,15 @@ typedef struct RobotsUsage {
     Usage usage;
 } RobotsUsage;
 
+typedef struct RobotsLicence {
+    uint32_t address; /* of the pool */
+    uint32_t line;
+    bool is_read;
+} RobotsLicence;
+
+/* One more than are asked for, which stays unread. */
+#define ROBOTS_LICENCES (USAGE_PLACES - USAGE_IN_LICENCE + 1)
+
 struct Robots {
     Buffer pool; /* patterns, rule texts, sitemaps */
     RobotsRule *rules;
@@ -135,10 +144,9 @@ struct Robots {
     size_t n_sitemaps;
     RobotsUsage *usages;
     size_t n_usages;
-    uint32_t licence;          /* of the pool: the address of a License line */
-    uint32_t licence_line;     /* 0: there is none */
-    unsigned licence_standing; /* of that line */
-    bool licence_is_read;
+    RobotsLicence licences[ROBOTS_LICENCES]; /* of License lines of the same standing */
+    size_t n_licences;
+    unsigned licence_standing;
     int64_t crawl_delay_ms;
     Hours *hours; /* owned; NULL: no Visit-time */
 };

@@ -38,9 +38,14 @@ typedef enum UsagePlace {
     USAGE_IN_PAGE, /* a meta or link element */
     USAGE_IN_ROBOTS,
     USAGE_IN_TDM,
-    USAGE_IN_LICENCE,
-    USAGE_PLACES
+    USAGE_IN_LICENCE, /* the first one that robots.txt names; the others are behind it */
+    USAGE_PLACES = USAGE_IN_LICENCE + 4
 } UsagePlace;
+
+static inline bool usage_is_licence(UsagePlace place)
+{
+    return place >= USAGE_IN_LICENCE;
+}
 
 enum {
     USAGE_TRAIN_AI = 1,

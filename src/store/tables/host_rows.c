@@ -187,7 +187,8 @@ struct HostRows {
     MDB_dbi records;
     Journal *journal; /* of records; borrowed; NULL: none */
     RobotsRows *robots;
-    MDB_dbi files[USAGE_PLACES]; /* that speak of usage */
+    MDB_dbi tdm;
+    MDB_dbi licences;
 };
 
 /* What a read transaction cannot create is not there. */
@@ -217,10 +218,10 @@ Result host_rows_open(HostRows **out, MDB_txn *txn, Journal *journal)
     }
     int rc = host_rows_open_table(txn, "hosts", &table->records);
     if (rc == MDB_SUCCESS) {
-        rc = host_rows_open_table(txn, "usage_files", &table->files[USAGE_IN_TDM]);
+        rc = host_rows_open_table(txn, "usage_files", &table->tdm);
     }
     if (rc == MDB_SUCCESS) {
-        rc = host_rows_open_table(txn, "licences", &table->files[USAGE_IN_LICENCE]);
+        rc = host_rows_open_table(txn, "licences", &table->licences);
     }
     Result result =
         rc == MDB_SUCCESS ? robots_rows_open(&table->robots, txn) : lmdb_result(rc, "open hosts");
@@ -295,30 +296,75 @@ static Result host_rows_take(HostRows *table, MDB_txn *txn, const MDB_val *key,
                                                    : lmdb_result(rc, "read hosts");
 }
 
+static MDB_dbi host_rows_file_table(const HostRows *table, UsagePlace file)
+{
+    return usage_is_licence(file) ? table->licences : table->tdm;
+}
+
+/* A text of a value: the licences of a host stand in one, a zero byte between them, which XML
+ * cannot have. */
+static MDB_val host_rows_text_of(const MDB_val *value, UsagePlace file)
+{
+    char *at = value->mv_data;
+    char *end = at + value->mv_size;
+    MDB_val text = *value;
+    for (UsagePlace i = USAGE_IN_LICENCE; usage_is_licence(file) && at != NULL; i++) {
+        char *zero = at < end ? memchr(at, '\0', (size_t)(end - at)) : NULL;
+        char *stop = zero == NULL ? end : zero;
+        text = (MDB_val){.mv_data = at, .mv_size = (size_t)(stop - at)};
+        if (i == file) {
+            return text;
+        }
+        text.mv_size = 0;
+        at = zero == NULL ? NULL : zero + 1;
+    }
+    return text;
+}
+
 Result host_rows_get_usage_file(HostRows *table, MDB_txn *txn, uint32_t host, UsagePlace file,
                                 Buffer *text)
 {
     MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
     MDB_val value = {.mv_size = 0, .mv_data = NULL};
-    int rc = mdb_get(txn, table->files[file], &key, &value);
-    return rc == MDB_SUCCESS ? buffer_append(text, value.mv_data, value.mv_size)
-                             : lmdb_result(rc, "get file");
+    int rc = mdb_get(txn, host_rows_file_table(table, file), &key, &value);
+    if (rc != MDB_SUCCESS) {
+        return lmdb_result(rc, "get file");
+    }
+    value = host_rows_text_of(&value, file);
+    return buffer_append(text, value.mv_data, value.mv_size);
 }
 
 Result host_rows_put_usage_file(HostRows *table, MDB_txn *txn, uint32_t host, UsagePlace file,
                                 const char *body, size_t length)
 {
+    UsagePlace last = usage_is_licence(file) ? USAGE_PLACES - 1 : file;
+    Buffer all = {.limit = BUFFER_NO_LIMIT};
+    size_t used = 0; /* up to the last text that has bytes */
     MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
-    MDB_val value = {.mv_size = length};
-    int rc = MDB_SUCCESS;
-    if (length > 0) {
-        /* LMDB takes a pointer to non-const but only reads it. */
-        memcpy(&value.mv_data, &body, sizeof body);
-        rc = mdb_put(txn, table->files[file], &key, &value, 0);
-    } else {
-        rc = mdb_del(txn, table->files[file], &key, NULL);
+    Result result = RESULT_OK;
+    bool is_text = length == 0 || memchr(body, '\0', length) == NULL;
+    for (UsagePlace i = usage_is_licence(file) ? USAGE_IN_LICENCE : file;
+         i <= last && result == RESULT_OK; i++) {
+        size_t before = all.length;
+        if (i == file) {
+            result = buffer_append(&all, body, is_text ? length : 0);
+        } else {
+            result = host_rows_get_usage_file(table, txn, host, i, &all);
+            result = result == RESULT_NOT_FOUND ? RESULT_OK : result;
+        }
+        used = all.length > before ? all.length : used;
+        if (i < last && result == RESULT_OK) {
+            result = buffer_append_char(&all, '\0');
+        }
     }
-    return lmdb_result(rc == MDB_NOTFOUND ? MDB_SUCCESS : rc, "put file");
+    MDB_val value = {.mv_size = used, .mv_data = all.data};
+    MDB_dbi dbi = host_rows_file_table(table, file);
+    if (result == RESULT_OK) {
+        int rc = used > 0 ? mdb_put(txn, dbi, &key, &value, 0) : mdb_del(txn, dbi, &key, NULL);
+        result = lmdb_result(rc == MDB_NOTFOUND ? MDB_SUCCESS : rc, "put file");
+    }
+    buffer_destroy(&all);
+    return result;
 }
 
 Result host_rows_get_rules(HostRows *table, MDB_txn *txn, uint32_t host, const char *agent,
@@ -338,10 +384,12 @@ Result host_rows_get_rules(HostRows *table, MDB_txn *txn, uint32_t host, const c
         host_rows_get_usage_file(table, txn, host, USAGE_IN_TDM, &text) == RESULT_OK) {
         (void)robots_add_tdm(*robots, buffer_string(&text), text.length);
     }
-    buffer_reset(&text);
-    if (rc == RESULT_OK && reader != NULL &&
-        host_rows_get_usage_file(table, txn, host, USAGE_IN_LICENCE, &text) == RESULT_OK) {
-        (void)robots_add_licence(*robots, buffer_string(&text), text.length, reader);
+    for (UsagePlace i = USAGE_IN_LICENCE; rc == RESULT_OK && reader != NULL && i < USAGE_PLACES;
+         i++) {
+        buffer_reset(&text);
+        if (host_rows_get_usage_file(table, txn, host, i, &text) == RESULT_OK) {
+            (void)robots_add_licence(*robots, i, buffer_string(&text), text.length, reader);
+        }
     }
     buffer_destroy(&text);
     return rc;

@@ -129,7 +129,7 @@ Result host_rows_put_robots(HostRows *table, MDB_txn *txn, uint32_t host, const 
                             size_t length, uint64_t hash);
 
 /* The same of /.well-known/tdmrep.json (USAGE_IN_TDM), and of the licence that robots.txt names
- * (USAGE_IN_LICENCE); of no bytes: there is none. */
+ * (USAGE_IN_LICENCE and behind it); of no bytes: there is none. */
 Result host_rows_get_usage_file(HostRows *table, MDB_txn *txn, uint32_t host, UsagePlace file,
                                 Buffer *text);
 Result host_rows_put_usage_file(HostRows *table, MDB_txn *txn, uint32_t host, UsagePlace file,
