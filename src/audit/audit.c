@@ -54,8 +54,10 @@ Result audit_window_push(AuditWindow *window, const AuditFetch *fetch)
 #define RULES_BYTES_MAX ((size_t)128 << 20)
 #define TIMESTAMP_BYTES 14u /* of CDXJ: seconds */
 
-Result audit_robots_init(AuditRobots *robots, PageDB *db, const char *directory, const char *agent,
-                         AuditHosts *audited)
+/* db is taken and may be NULL; the others are borrowed. RESULT_MEMORY, RESULT_IO: the database
+ * cannot be read. To be destroyed in any case. */
+static Result audit_robots_init(AuditRobots *robots, PageDB *db, const char *directory,
+                                const char *agent, AuditHosts *audited)
 {
     MDB_txn *txn = NULL;
     *robots = (AuditRobots){.db = db, .agent = agent, .audited = audited};
@@ -74,7 +76,7 @@ Result audit_robots_init(AuditRobots *robots, PageDB *db, const char *directory,
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc; /* a database of the library */
 }
 
-void audit_robots_destroy(AuditRobots *robots)
+static void audit_robots_destroy(AuditRobots *robots)
 {
     host_rows_close(robots->hosts);
     (void)page_db_delete(robots->db);
@@ -175,7 +177,10 @@ Result audit_robots_content(AuditRobots *robots, const char *origin, int64_t ver
 
 /* ---- rules ---- */
 
-Result audit_robots_load(AuditRobots *robots, AuditHost *host, int64_t version, WallTime start)
+/* Sets host->rules to the rules of a version, or to NULL when its content is not known. start: when
+ * a request under this version began. RESULT_MEMORY. */
+static Result audit_robots_load(AuditRobots *robots, AuditHost *host, int64_t version,
+                                WallTime start)
 {
     if (host->rules_version == version) {
         return RESULT_OK;
@@ -203,7 +208,8 @@ Result audit_robots_load(AuditRobots *robots, AuditHost *host, int64_t version, 
     return rc;
 }
 
-bool audit_robots_allow(const AuditHost *host, LogText url, RobotsVerdict *verdict)
+/* Whether the rules of a host allow one of its URLs. host->rules must not be NULL. */
+static bool audit_robots_allow(const AuditHost *host, LogText url, RobotsVerdict *verdict)
 {
     const char *slashes = memmem(url.bytes, url.length, "//", 2);
     size_t from = slashes == NULL ? 0 : (size_t)(slashes - url.bytes) + 2;

@@ -69,20 +69,9 @@ typedef struct AuditRobots {
     uint64_t n_unknown;  /* versions that were looked up in vain */
 } AuditRobots;
 
-/* db is taken and may be NULL; the others are borrowed. RESULT_MEMORY, RESULT_IO: the database
- * cannot be read. To be destroyed in any case. */
-Result audit_robots_init(AuditRobots *robots, PageDB *db, const char *directory, const char *agent,
-                         AuditHosts *audited);
-void audit_robots_destroy(AuditRobots *robots);
-
-/* Sets host->rules to the rules of a version, or to NULL when its content is not known. start: when
- * a request under this version began. RESULT_MEMORY. */
-Result audit_robots_load(AuditRobots *robots, AuditHost *host, int64_t version, WallTime start);
 /* Appends the content of a version to out. RESULT_NOT_FOUND: the content is not known. */
 Result audit_robots_content(AuditRobots *robots, const char *origin, int64_t version,
                             WallTime start, Buffer *out);
-/* Whether the rules of a host allow one of its URLs. host->rules must not be NULL. */
-bool audit_robots_allow(const AuditHost *host, LogText url, RobotsVerdict *verdict);
 
 /* Receives each selected request, in the order of their ends. fetch->text is its line. */
 typedef struct AuditSink {

@@ -139,7 +139,8 @@ static Result audit_changes_take_line(Reading *reading, const char *line, size_t
     return RESULT_OK;
 }
 
-Result audit_changes_read(AuditChanges *changes, const char *directory)
+/* RESULT_MEMORY. The changes are to be destroyed in any case. */
+static Result audit_changes_read(AuditChanges *changes, const char *directory)
 {
     const char *line = NULL;
     size_t length = 0;
@@ -155,8 +156,9 @@ Result audit_changes_read(AuditChanges *changes, const char *directory)
     return rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 
-bool audit_changes_ordered(const AuditChanges *changes, const char *origin, WallTime from,
-                           WallTime until)
+/* Whether a host ("http://h") was to be asked at once, by an order of this time. */
+static bool audit_changes_ordered(const AuditChanges *changes, const char *origin, WallTime from,
+                                  WallTime until)
 {
     LogText name = log_text_host((LogText){origin, strlen(origin)});
     for (size_t i = 0; i < changes->n_orders; i++) {
@@ -169,7 +171,7 @@ bool audit_changes_ordered(const AuditChanges *changes, const char *origin, Wall
     return false;
 }
 
-void audit_changes_destroy(AuditChanges *changes)
+static void audit_changes_destroy(AuditChanges *changes)
 {
     for (size_t i = 0; i < changes->n_orders; i++) {
         free(changes->orders[i].host);

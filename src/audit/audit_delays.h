@@ -52,13 +52,6 @@ typedef struct AuditChanges {
     WallTime since; /* of a start */
 } AuditChanges;
 
-/* RESULT_MEMORY. The changes are to be destroyed in any case. */
-Result audit_changes_read(AuditChanges *changes, const char *directory);
-/* Whether a host ("http://h") was to be asked at once, by an order of this time. */
-bool audit_changes_ordered(const AuditChanges *changes, const char *origin, WallTime from,
-                           WallTime until);
-void audit_changes_destroy(AuditChanges *changes);
-
 /* A change holds everywhere within so long of its line, before or after. */
 #define AUDIT_CHANGE_US INT64_C(1000000)
 /* Changes that are gone back through, at most. */

@@ -130,7 +130,7 @@ static void check_page_close(CheckPage *check)
 }
 
 /* The whole answer, which includes a <meta> behind the prescan's reach: so the page is parsed. */
-int check_charset(int argc, char **argv)
+static int check_charset(int argc, char **argv)
 {
     CheckPage check = {.file = NULL, .base = "http://localhost/"};
     int status =
@@ -142,7 +142,7 @@ int check_charset(int argc, char **argv)
     return status;
 }
 
-int check_config(int argc, char **argv)
+static int check_config(int argc, char **argv)
 {
     Config config;
     if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
@@ -289,7 +289,7 @@ static int check_dns_resolve(const Config *config, int n, char **hosts)
     return status;
 }
 
-int check_dns(int argc, char **argv)
+static int check_dns(int argc, char **argv)
 {
     CheckOptions options = {.file = NULL};
     Config config;
@@ -355,7 +355,7 @@ static void check_retries_print_time(int64_t ms)
     }
 }
 
-int check_retries(int argc, char **argv)
+static int check_retries(int argc, char **argv)
 {
     RetryRule rules[FETCH_CLASSES];
     Buffer error = {.limit = BUFFER_NO_LIMIT};
@@ -418,7 +418,7 @@ static void check_robots_usage(const Robots *robots, const char *path, size_t le
     }
 }
 
-int check_robots(int argc, char **argv)
+static int check_robots(int argc, char **argv)
 {
     if (argc != 4) {
         (void)fprintf(stderr, "usage: ragno check robots FILE AGENT URL\n");
@@ -497,7 +497,7 @@ static bool print_entry(void *context, const SitemapEntry *entry)
     return true;
 }
 
-int check_sitemap(int argc, char **argv)
+static int check_sitemap(int argc, char **argv)
 {
     const char *url = NULL;
     const CommandOption rows[] = {{"url", 0, COMMAND_TEXT, .to = &url}};
@@ -644,7 +644,7 @@ static bool has_other_scheme(const char *base)
            !(n == 5 && strncasecmp(base, "https", n) == 0);
 }
 
-int check_url(int argc, char **argv)
+static int check_url(int argc, char **argv)
 {
     if (argc != 3) {
         (void)fprintf(stderr, "usage: ragno check url BASE HREF\n");
@@ -670,7 +670,7 @@ int check_url(int argc, char **argv)
 
 /* The pages of a crawl's database, and nothing else: also beside a crawl that has met a broken one
  * and holds the locks (crawl/fault.h). */
-int check_database(int argc, char **argv)
+static int check_database(int argc, char **argv)
 {
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     if (argc != 2) {

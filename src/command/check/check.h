@@ -12,20 +12,12 @@
  * What: argv[0] is the command's name; each returns the exit status.
  * Threads: main. */
 
-int check_robots(int argc, char **argv);
-int check_charset(int argc, char **argv);
-int check_config(int argc, char **argv);
-int check_database(int argc, char **argv);
 int check_digest(int argc, char **argv);
-int check_dns(int argc, char **argv);
 int check_links(int argc, char **argv);
 int check_page(int argc, char **argv);
 int check_render(int argc, char **argv);
-int check_sitemap(int argc, char **argv);
 int check_text(int argc, char **argv);
 int check_filter(int argc, char **argv);
-int check_retries(int argc, char **argv);
-int check_url(int argc, char **argv);
 
 /* Runs `check` with argv[0] = "check", argv[1] = the command. Returns the exit status. */
 int check_main(int argc, char **argv);

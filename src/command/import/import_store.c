@@ -34,7 +34,8 @@ static bool import_fetch_is_robots(const char *url)
     return strcmp(url + at.end, "/robots.txt") == 0;
 }
 
-FetchResult *import_fetch_of(const ImportCapture *capture)
+/* NULL without memory. */
+static FetchResult *import_fetch_of(const ImportCapture *capture)
 {
     FetchResult *fetch =
         fetch_result_new(import_fetch_is_robots(capture->url) ? FETCHED_ROBOTS : FETCHED_PAGE);

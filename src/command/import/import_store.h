@@ -42,9 +42,6 @@ typedef struct ImportCapture {
     WarcBytes body;
 } ImportCapture;
 
-/* NULL without memory. */
-FetchResult *import_fetch_of(const ImportCapture *capture);
-
 typedef struct ImportStore ImportStore;
 
 typedef struct ImportTotals {

@@ -88,7 +88,8 @@ void text_rendered_free(TextRendered *rendered)
     map_destroy(&rendered->newest);
 }
 
-bool text_rendered_has(const TextRendered *rendered, WarcBytes url, WallTime date)
+/* Whether a conversion stands for an answer of this date. */
+static bool text_rendered_has(const TextRendered *rendered, WarcBytes url, WallTime date)
 {
     char timestamp[WARC_DATE_BYTES];
     uintptr_t newest = (uintptr_t)map_get(&rendered->newest, text_rendered_key(url));

@@ -43,8 +43,6 @@ typedef struct TextRendered {
 /* text_rendered_free in every case. */
 Result text_rendered_find(TextRendered *rendered, const char *directory);
 void text_rendered_free(TextRendered *rendered);
-/* Whether a conversion stands for an answer of this date. */
-bool text_rendered_has(const TextRendered *rendered, WarcBytes url, WallTime date);
 
 #define TEXT_MIME_BYTES 256
 

@@ -38,11 +38,6 @@ static CanvasCell *cell_at(const Canvas *canvas, int row, int column)
     return inside ? &canvas->cells[(size_t)row * (size_t)canvas->columns + (size_t)column] : NULL;
 }
 
-const CanvasCell *canvas_cell(const Canvas *canvas, int row, int column)
-{
-    return cell_at(canvas, row, column);
-}
-
 void canvas_character(Canvas *canvas, int row, int column, CanvasStyle style, uint32_t character)
 {
     CanvasCell *cell = cell_at(canvas, row, column);
@@ -227,11 +222,11 @@ void top_terminal_show(const Canvas *canvas)
     (void)erase();
     for (int row = 0; row < canvas->rows && row < rows; row++) {
         for (int column = 0; column < canvas->columns && column < columns; column++) {
-            const CanvasCell *cell = canvas_cell(canvas, row, column);
-            CanvasStyle style = (CanvasStyle)cell->style;
-            if (cell->character == ' ' && style == STYLE_PLAIN) {
+            const CanvasCell *cell = cell_at(canvas, row, column);
+            if (cell == NULL || (cell->character == ' ' && cell->style == STYLE_PLAIN)) {
                 continue;
             }
+            CanvasStyle style = (CanvasStyle)cell->style;
             cchar_t wide;
             bool known = cell->character < 0x80 || has_unicode;
             wchar_t text[2] = {known ? (wchar_t)cell->character : L'?', L'\0'};

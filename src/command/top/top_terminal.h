@@ -45,7 +45,6 @@ typedef struct Canvas {
 /* Blank. RESULT_MEMORY: it has no cells, and drawing does nothing. */
 Result canvas_init(Canvas *canvas, int rows, int columns);
 void canvas_destroy(Canvas *canvas);
-const CanvasCell *canvas_cell(const Canvas *canvas, int row, int column);
 
 /* Draws text (UTF-8 without control characters: those become '?'), cut at width columns and at the
  * canvas. Returns the column behind it. */

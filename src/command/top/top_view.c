@@ -373,7 +373,8 @@ static void draw_hosts(TopModel *model, WallTime now, Canvas *canvas)
 
 /* ---- texts ---- */
 
-const char *top_view_help(void)
+/* The help, as text. */
+static const char *top_view_help(void)
 {
     return "up, down, page up, page down, home, end   choose a host\n"
            "left, right, o   the order: queue, speed, errors, waiting, pages, bytes, slowest\n"

@@ -13,7 +13,5 @@
 void top_view_draw(TopModel *model, WallTime now, Canvas *canvas);
 /* Rows of hosts, lines of text, that a canvas with this number of rows shows: for page keys. */
 size_t top_view_page(int rows);
-/* The help, as text. */
-const char *top_view_help(void);
 
 #endif

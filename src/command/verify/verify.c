@@ -143,7 +143,10 @@ static Result open_database(Verify *verify, const char *path)
     return rc == RESULT_OK ? snapshot(verify) : rc;
 }
 
-Result verify_open_database(Verify *verify)
+/* Looks whether the file of DIR/crawl.mdb is whole, if there is one, opens it, has its keys checked
+ * (verify_keys), notes whose answers are stored, and then reads the committed end: so whatever a
+ * running crawl adds meanwhile is not missed in the files. RESULT_DAMAGED, RESULT_VERSION: told. */
+static Result verify_open_database(Verify *verify)
 {
     const char *directory = verify->options->directory;
     Path path;
@@ -188,7 +191,8 @@ static Result check_settings(Verify *verify, const char *path)
     return rc;
 }
 
-Result verify_config(Verify *verify)
+/* config.ini is there, whole, and can be read. */
+static Result verify_config(Verify *verify)
 {
     Path path;
     if (!crawl_store_has_run(verify->options->directory)) {

@@ -46,7 +46,9 @@ static Result verify_revisits_check_entries(Verify *verify, MDB_txn *txn, const 
     return rc;
 }
 
-Result verify_revisits(Verify *verify, MDB_txn *txn)
+/* The next visits of schedule.mode = continuous; repairs by emptying them, so that the next crawl
+ * enters all pages. */
+static Result verify_revisits(Verify *verify, MDB_txn *txn)
 {
     RevisitRows *table = NULL;
     uint64_t problems = 0;

@@ -35,7 +35,8 @@ Result verify_schedule_again(Verify *verify, MDB_txn *txn, Schedule *schedule, u
 
 /* ragno verify: links that wait in the bucket files of the sieve. */
 
-Result verify_sieve(Verify *verify, MDB_txn *txn, uint8_t *waiting, uint64_t n_pages)
+/* The sieve's bucket files can be read; sets the bits of the pages whose links are all in them. */
+static Result verify_sieve(Verify *verify, MDB_txn *txn, uint8_t *waiting, uint64_t n_pages)
 {
     Path path;
     SieveState state;

@@ -95,9 +95,6 @@ void verify_repaired(Verify *verify, const char *file, const char *format, ...)
  * Threads: main.
  * Errors: RESULT_OK when everything could be looked at, whatever was found. */
 
-/* config.ini is there, whole, and can be read. */
-Result verify_config(Verify *verify);
-
 /* Every file in DIR/warc, record by record, and its index; with options->repair, what follows the
  * last whole record of a broken file is moved aside, and indices are written anew. */
 Result verify_files(Verify *verify);
@@ -110,10 +107,6 @@ void verify_companion(Verify *verify, const char *file, const WarcRecord *record
 Result verify_capture(Verify *verify, const char *file, const WarcRecord *record);
 /* A robots.txt, or what one redirects to: fetched for its own sake, whether or not it is a page. */
 bool verify_is_errand(const Verify *verify, WarcBytes uri);
-/* Looks whether the file of DIR/crawl.mdb is whole, if there is one, opens it, has its keys checked
- * (verify_keys), notes whose answers are stored, and then reads the committed end: so whatever a
- * running crawl adds meanwhile is not missed in the files. RESULT_DAMAGED, RESULT_VERSION: told. */
-Result verify_open_database(Verify *verify);
 /* Every host is found by its name, and there are as many URLs as pages. */
 Result verify_keys(Verify *verify);
 /* Pages whose answers were stored and are in no WARC file; with options->refetch they are
@@ -121,9 +114,6 @@ Result verify_keys(Verify *verify);
 Result verify_captures(Verify *verify);
 /* PageDB inside, the schedule against it, the host records against it; repairs the last two. */
 Result verify_database(Verify *verify);
-/* The next visits of schedule.mode = continuous; repairs by emptying them, so that the next crawl
- * enters all pages. */
-Result verify_revisits(Verify *verify, MDB_txn *txn);
 /* The page's next visit is unconditional. */
 Result verify_forget_validators(MDB_txn *txn, uint64_t index);
 
@@ -131,8 +121,6 @@ Result verify_forget_validators(MDB_txn *txn, uint64_t index);
  * or it is fetched again. Repair takes out what cannot be read, and has pages fetched again whose
  * lists are lost. */
 Result verify_links(Verify *verify);
-/* The sieve's bucket files can be read; sets the bits of the pages whose links are all in them. */
-Result verify_sieve(Verify *verify, MDB_txn *txn, uint8_t *waiting, uint64_t n_pages);
 /* Puts a page into the schedule once more; inside a transaction. */
 Result verify_schedule_again(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t index);
 

@@ -320,7 +320,7 @@ Result ingest_cluster_begin(IngestCluster *cluster, Batch *batch)
     return outbox_draft_begin(&cluster->draft, batch->txn, (uint32_t)cluster->table.epoch);
 }
 
-Result ingest_cluster_finish(IngestCluster *cluster, Batch *batch)
+static Result ingest_cluster_finish(IngestCluster *cluster, Batch *batch)
 {
     Result rc = outbox_draft_finish(&cluster->draft);
     return rc == RESULT_OK

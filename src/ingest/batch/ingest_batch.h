@@ -362,7 +362,6 @@ void ingest_cluster_arrive(IngestCluster *cluster, const LinkRecord *records, si
 
 /* Called when the batch's transaction begins, before its commit, and after its commit or abort. */
 Result ingest_cluster_begin(IngestCluster *cluster, Batch *batch);
-Result ingest_cluster_finish(IngestCluster *cluster, Batch *batch);
 void ingest_cluster_end(IngestCluster *cluster, const Batch *batch, bool committed);
 
 /* Ingest's sieve: which pages' links wait for a merge instead of being looked up with their batch.

@@ -10,19 +10,20 @@
 
 /* ---- Left hosts ---- */
 
-void left_hosts_init(LeftHosts *left)
+static void left_hosts_init(LeftHosts *left)
 {
     *left = (LeftHosts){.n = 0};
     mutex_init(&left->mutex, RANK_TABLE);
 }
 
-void left_hosts_destroy(LeftHosts *left)
+static void left_hosts_destroy(LeftHosts *left)
 {
     free(left->hosts);
     mutex_destroy(&left->mutex);
 }
 
-void left_hosts_listen(LeftHosts *left, bool listens)
+/* Begins or ends to listen; the list is empty then. */
+static void left_hosts_listen(LeftHosts *left, bool listens)
 {
     mutex_lock(&left->mutex);
     left->listens = listens;
@@ -30,7 +31,8 @@ void left_hosts_listen(LeftHosts *left, bool listens)
     mutex_unlock(&left->mutex);
 }
 
-bool left_hosts_put(LeftHosts *left, uint32_t host)
+/* False: it was dropped. */
+static bool left_hosts_put(LeftHosts *left, uint32_t host)
 {
     mutex_lock(&left->mutex);
     bool fits = left->listens && array_add(&left->hosts, &left->n, sizeof host, &host) == RESULT_OK;
@@ -38,7 +40,7 @@ bool left_hosts_put(LeftHosts *left, uint32_t host)
     return fits;
 }
 
-size_t left_hosts_count(LeftHosts *left)
+static size_t left_hosts_count(LeftHosts *left)
 {
     mutex_lock(&left->mutex);
     size_t n = left->n;
@@ -46,7 +48,7 @@ size_t left_hosts_count(LeftHosts *left)
     return n;
 }
 
-uint32_t left_hosts_get(LeftHosts *left, size_t place)
+static uint32_t left_hosts_get(LeftHosts *left, size_t place)
 {
     mutex_lock(&left->mutex);
     uint32_t host = left->hosts[place];
@@ -54,7 +56,8 @@ uint32_t left_hosts_get(LeftHosts *left, size_t place)
     return host;
 }
 
-void left_hosts_drop(LeftHosts *left, size_t n)
+/* The first n have been dealt with. */
+static void left_hosts_drop(LeftHosts *left, size_t n)
 {
     mutex_lock(&left->mutex);
     left->n -= n;

@@ -51,17 +51,6 @@ typedef struct LeftHosts {
     size_t n;
 } LeftHosts;
 
-void left_hosts_init(LeftHosts *left);
-void left_hosts_destroy(LeftHosts *left);
-/* Begins or ends to listen; the list is empty then. */
-void left_hosts_listen(LeftHosts *left, bool listens);
-/* False: it was dropped. */
-bool left_hosts_put(LeftHosts *left, uint32_t host);
-size_t left_hosts_count(LeftHosts *left);
-uint32_t left_hosts_get(LeftHosts *left, size_t place);
-/* The first n have been dealt with. */
-void left_hosts_drop(LeftHosts *left, size_t n);
-
 #define MOVES_OUTBOX_BYTES ((uint64_t)64 << 20)
 
 typedef enum MovesStep {

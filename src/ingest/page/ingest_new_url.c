@@ -193,7 +193,9 @@ static Result note_via(Batch *batch, const PageRef *page, const LinkRecord *arri
     return via_table_put(batch->cluster->vias, batch->txn, page->index, &via);
 }
 
-bool hand_over_new(Batch *batch, const PageRef *page, PageState *state, int *rc)
+/* With Batch.cluster: hands a new URL over if another agent owns it. True when it did; *rc is then
+ * what the PageSink returns. */
+static bool hand_over_new(Batch *batch, const PageRef *page, PageState *state, int *rc)
 {
     IngestCluster *cluster = batch->cluster;
     ClusterSlot slot = ingest_cluster_slot(cluster, page->url, page->url_length);

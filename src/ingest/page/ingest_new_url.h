@@ -23,9 +23,6 @@
  * Threads: ingest, inside the batch's transaction.
  * Errors: RESULT_MEMORY, RESULT_FULL, RESULT_IO, in Batch.result. */
 
-/* With Batch.cluster: hands a new URL over if another agent owns it. True when it did; *rc is then
- * what the PageSink returns. */
-bool hand_over_new(Batch *batch, const PageRef *page, PageState *state, int *rc);
 /* What the owner of a page is told of it that was found here. The URL is borrowed. */
 LinkRecord hand_over_record(Batch *batch, const PageRef *page);
 /* For a known page that has got a better path: sends a stub again, and notes the origin of the path

@@ -83,7 +83,8 @@ Result ingest_spell_links(Batch *batch, const ParsedPage *page, LinkInfo **links
     return rc;
 }
 
-Result ingest_spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInfo **links)
+/* The same of seeds. */
+static Result ingest_spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInfo **links)
 {
     const DedupSteps *steps = &batch->options->dedup;
     LinkInfo *copy = arena_alloc(&batch->memory, n * sizeof *copy);
@@ -124,7 +125,8 @@ Result ingest_spell_records(Batch *batch, LinkRecord *records, size_t n)
     return rc;
 }
 
-Result ingest_release_key(Batch *batch, const FetchResult *fetch)
+/* When a URL may not be fetched: lets the next spelling of its key take its place. */
+static Result ingest_release_key(Batch *batch, const FetchResult *fetch)
 {
     bool forbidden = fetch->answer.status == STATUS_ROBOTS ||
                      fetch->answer.status == STATUS_BLOCKED ||

@@ -46,12 +46,8 @@
 /* The links of a page in the spellings that stand for them. The page itself is not changed, because
  * a batch may be tried again. */
 Result ingest_spell_links(Batch *batch, const ParsedPage *page, LinkInfo **links);
-/* The same of seeds. */
-Result ingest_spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInfo **links);
 /* The same of URLs that another agent found, in place. */
 Result ingest_spell_records(Batch *batch, LinkRecord *records, size_t n);
-/* When a URL may not be fetched: lets the next spelling of its key take its place. */
-Result ingest_release_key(Batch *batch, const FetchResult *fetch);
 
 /* Ingest sink: what PageDB tells while it writes goes into schedule, host records and totals.
  *

@@ -64,7 +64,9 @@ Result capture_index_get(CaptureIndex *index, MDB_txn *txn, uint64_t page, Captu
                              : lmdb_result(rc, "captures: mdb_get");
 }
 
-Result capture_index_put(CaptureIndex *index, MDB_txn *txn, uint64_t page, const Capture *capture)
+/* Sets what is stored of a page, replacing what was known. RESULT_FULL. */
+static Result capture_index_put(CaptureIndex *index, MDB_txn *txn, uint64_t page,
+                                const Capture *capture)
 {
     uint8_t bytes[VALUE_BYTES];
     MDB_val key = capture_index_key_of(&page);

@@ -39,8 +39,6 @@ Result capture_index_get(CaptureIndex *index, MDB_txn *txn, uint64_t page, Captu
  * grow. */
 Result capture_index_put_group(CaptureIndex *index, MDB_txn *txn, uint64_t page, int status,
                                const WarcGroup *group);
-/* Sets what is stored of a page, replacing what was known. RESULT_FULL. */
-Result capture_index_put(CaptureIndex *index, MDB_txn *txn, uint64_t page, const Capture *capture);
 /* Notes that the records of a page are lost: its payload is forgotten, but its date stays, so that
  * `ragno verify` keeps missing the records. RESULT_OK also when the page was not known. */
 Result capture_index_lost(CaptureIndex *index, MDB_txn *txn, uint64_t page);

@@ -76,7 +76,8 @@ void warc_group_destroy(WarcGroup *group)
     buffer_destroy(&group->index);
 }
 
-void warc_group_reset(WarcGroup *group)
+/* Forgets the records, keeps the memory. */
+static void warc_group_reset(WarcGroup *group)
 {
     buffer_reset(&group->members);
     buffer_reset(&group->index);

@@ -117,8 +117,6 @@ typedef struct WarcGroup {
 
 void warc_group_init(WarcGroup *group);
 void warc_group_destroy(WarcGroup *group);
-/* Forgets the records, keeps the memory. */
-void warc_group_reset(WarcGroup *group);
 
 /* Makes the records of a fetch; what group held before is forgotten. Without header and body the
  * request stands alone, and no index names it. RESULT_INVALID: not an HTTP

@@ -203,18 +203,15 @@ void foreign_stream_close(ForeignStream *stream)
     free(stream);
 }
 
-uint64_t foreign_stream_size(const ForeignStream *stream)
-{
-    return stream->size;
-}
-
-uint64_t foreign_stream_position(const ForeignStream *stream)
+/* Compressed bytes of the file, and how far they were read. */
+static uint64_t foreign_stream_position(const ForeignStream *stream)
 {
     size_t held = stream->coding == CODING_NONE ? stream->bytes.length - stream->taken : 0;
     return stream->position - held;
 }
 
-uint64_t foreign_stream_member(const ForeignStream *stream)
+/* Where the present member begins; without compression as foreign_stream_position. */
+static uint64_t foreign_stream_member(const ForeignStream *stream)
 {
     return stream->coding == CODING_NONE ? foreign_stream_position(stream) : stream->member;
 }
@@ -340,7 +337,9 @@ Result foreign_stream_next_member(ForeignStream *stream)
     return begin_codec(stream);
 }
 
-Result foreign_stream_skip_member(ForeignStream *stream, uint64_t *passed)
+/* Drops all bytes and goes to the next place behind the beginning of the present member where one
+ * may begin; *passed: compressed bytes that were passed over. RESULT_NOT_FOUND: there is none. */
+static Result foreign_stream_skip_member(ForeignStream *stream, uint64_t *passed)
 {
     uint64_t at = stream->member + 1;
     stream->bytes.length = 0;
@@ -408,7 +407,7 @@ void foreign_reader_close(ForeignReader *reader)
 
 uint64_t foreign_reader_size(const ForeignReader *reader)
 {
-    return foreign_stream_size(reader->stream);
+    return reader->stream->size;
 }
 
 uint64_t foreign_reader_position(const ForeignReader *reader)

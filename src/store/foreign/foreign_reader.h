@@ -40,12 +40,6 @@ Result foreign_stream_open(ForeignStream **stream, const char *path, uint64_t of
                            uint64_t length, size_t limit);
 void foreign_stream_close(ForeignStream *stream);
 
-/* Compressed bytes of the file, and how far they were read. */
-uint64_t foreign_stream_size(const ForeignStream *stream);
-uint64_t foreign_stream_position(const ForeignStream *stream);
-/* Where the present member begins; without compression as foreign_stream_position. */
-uint64_t foreign_stream_member(const ForeignStream *stream);
-
 /* The bytes that are there; borrowed until the next call but foreign_stream_take. */
 const char *foreign_stream_bytes(const ForeignStream *stream, size_t *length);
 /* Makes at least n bytes be there, unless the member ends before: then there are fewer. */
@@ -57,9 +51,6 @@ bool foreign_stream_is_at_member_end(const ForeignStream *stream);
 /* Begins the next member; its bytes are appended to those that are there. RESULT_NOT_FOUND: the
  * file ends. */
 Result foreign_stream_next_member(ForeignStream *stream);
-/* Drops all bytes and goes to the next place behind the beginning of the present member where one
- * may begin; *passed: compressed bytes that were passed over. RESULT_NOT_FOUND: there is none. */
-Result foreign_stream_skip_member(ForeignStream *stream, uint64_t *passed);
 
 #define FOREIGN_MAX_FIELDS 64u
 #define FOREIGN_HEAD_BYTES ((size_t)64 << 10) /* of a record's header, at most */

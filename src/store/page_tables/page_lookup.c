@@ -239,7 +239,10 @@ bool page_lookup_get(PageLookup *lookup, uint64_t hash, uint64_t *index)
     return false;
 }
 
-void page_lookup_missed(PageDBStore *store, PageReader *reader, uint64_t hash, uint64_t index)
+/* Notes a look-up that the table could not answer and that found index in the tree. May sweep
+ * hash2idx in the reader's snapshot, and move its cursor. */
+static void page_lookup_missed(PageDBStore *store, PageReader *reader, uint64_t hash,
+                               uint64_t index)
 {
     PageLookup *lookup = &store->lookup;
     mutex_lock(&lookup->mutex);

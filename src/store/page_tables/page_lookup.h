@@ -30,10 +30,6 @@ void page_lookup_prefetch(PageLookup *lookup, uint64_t hash);
 /* false: not in the table. The index may be of a page that was committed after the snapshot of
  * whoever asks: another reader, with a later snapshot, has entered it. */
 bool page_lookup_get(PageLookup *lookup, uint64_t hash, uint64_t *index);
-/* Notes a look-up that the table could not answer and that found index in the tree. May sweep
- * hash2idx in the reader's snapshot, and move its cursor. */
-void page_lookup_missed(struct PageDBStore *store, struct PageReader *reader, uint64_t hash,
-                        uint64_t index);
 /* The page with a hash by the tree, in the reader's snapshot; from then on the table knows it. 0,
  * MDB_NOTFOUND or another LMDB code. */
 int page_lookup_find(struct PageDBStore *store, struct PageReader *reader, uint64_t hash,

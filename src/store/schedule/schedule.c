@@ -30,7 +30,8 @@ Result schedule_result(int rc)
     }
 }
 
-int schedule_find_level(MDB_cursor *cursor, uint32_t host, unsigned level, unsigned *found)
+/* Finds the first key of host at or behind level; *found = SCHEDULE_NO_LEVEL when there is none. */
+static int schedule_find_level(MDB_cursor *cursor, uint32_t host, unsigned level, unsigned *found)
 {
     ScheduleRecord record;
     schedule_record_set(&record, host, level, 0);
@@ -94,7 +95,8 @@ static int schedule_parking_look(Schedule *schedule, MDB_txn *txn, const uint32_
     return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
 }
 
-int schedule_any_parked(Schedule *schedule, MDB_txn *txn, bool *any)
+/* Whether any host is parked. */
+static int schedule_any_parked(Schedule *schedule, MDB_txn *txn, bool *any)
 {
     return schedule_parking_look(schedule, txn, NULL, any);
 }
@@ -104,7 +106,10 @@ Result schedule_is_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, bool 
     return schedule_result(schedule_parking_look(schedule, txn, &host, parked));
 }
 
-int schedule_note_best(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned from, unsigned to)
+/* The host's best level changes from one to another; SCHEDULE_NO_LEVEL: it had or has none. An
+ * LMDB code. */
+static int schedule_note_best(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned from,
+                              unsigned to)
 {
     bool parked = false;
     int rc = schedule_parking_look(schedule, txn, &host, &parked);
@@ -119,7 +124,8 @@ int schedule_note_best(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned
                : rc;
 }
 
-int schedule_note_parked(Schedule *schedule, MDB_txn *txn, int64_t change)
+/* Counts entries that were added to (negative: removed from) parked hosts. An LMDB code. */
+static int schedule_note_parked(Schedule *schedule, MDB_txn *txn, int64_t change)
 {
     uint64_t count = 0;
     bool any = false;
@@ -133,7 +139,8 @@ int schedule_note_parked(Schedule *schedule, MDB_txn *txn, int64_t change)
                                  SCHEDULE_NUMBER_BYTES);
 }
 
-int schedule_forget_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t removed)
+/* A parked host that was emptied is not parked any more. */
+static int schedule_forget_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t removed)
 {
     bool parked = false;
     int rc = schedule_parking_look(schedule, txn, &host, &parked);

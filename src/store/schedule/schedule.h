@@ -100,8 +100,6 @@ Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint
 
 /* The Result of an LMDB code or errno. */
 Result schedule_result(int rc);
-/* Finds the first key of host at or behind level; *found = SCHEDULE_NO_LEVEL when there is none. */
-int schedule_find_level(MDB_cursor *cursor, uint32_t host, unsigned level, unsigned *found);
 
 /* Schedule parking: hosts that are set aside with all they have scheduled, and brought back.
  *
@@ -134,15 +132,5 @@ Result schedule_parked_hosts(Schedule *schedule, MDB_txn *txn, uint64_t *next, u
                              size_t max, size_t *n);
 
 /* ---- for the other files of this room ---- */
-
-/* The host's best level changes from one to another; SCHEDULE_NO_LEVEL: it had or has none. An
- * LMDB code. */
-int schedule_note_best(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned from, unsigned to);
-/* Counts entries that were added to (negative: removed from) parked hosts. An LMDB code. */
-int schedule_note_parked(Schedule *schedule, MDB_txn *txn, int64_t change);
-/* Whether any host is parked. */
-int schedule_any_parked(Schedule *schedule, MDB_txn *txn, bool *any);
-/* A parked host that was emptied is not parked any more. */
-int schedule_forget_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t removed);
 
 #endif
