@@ -189,10 +189,6 @@ static void a_page_that_is_due_is_handed_out_once(void)
     CU_ASSERT_EQUAL(freq_scheduler_load_simple(w.sch, 0.1f, -1.0f), freq_scheduler_error_ok);
     CU_ASSERT_EQUAL(request_ten(&w), 1);
     CU_ASSERT_EQUAL(request_ten(&w), 0);
-    CU_ASSERT_EQUAL(freq_scheduler_release(w.sch, "http://x/a"), freq_scheduler_error_ok);
-    CU_ASSERT_EQUAL(freq_scheduler_release(w.sch, "http://x/a"), freq_scheduler_error_internal);
-    CU_ASSERT_PTR_NOT_NULL(error_message(w.sch->error));
-    CU_ASSERT_EQUAL(request_ten(&w), 1); /* it was released */
     crawl(&w, "http://x/a", 1000.0, 2);
     CU_ASSERT_EQUAL(request_ten(&w), 0); /* it was crawled, and is not due */
     now_s = 1010.1;

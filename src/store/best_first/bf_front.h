@@ -16,7 +16,7 @@
  * time has come.
  *
  * Leases: an entry that was taken stays in the schedule but is not given out again, until it is
- * withdrawn (crawled: the entry of the schedule went with the commit) or released. Leases live in
+ * withdrawn (crawled: the entry of the schedule went with the commit). Leases live in
  * memory only: after a crash everything that was not crawled is scheduled.
  *
  * Owns: its hosts, heaps and leases; the schedule is borrowed and only read.

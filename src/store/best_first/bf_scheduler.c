@@ -44,44 +44,7 @@ static Result bf_changes_add(BFChanges *changes, uint32_t host, BFOrder order, u
 
 /* ---- Life ---- */
 
-/* What tells one path from another: its last component. "": the default. */
-static const char *bf_path_name(const char *path)
-{
-    if (path == NULL) {
-        return "";
-    }
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
-}
-
-/* Notes whose schedule it is. RESULT_EXISTS: it is another one's, and not empty. */
-static Result bf_claim_schedule(BFScheduler *sch, MDB_txn *txn, const char *name)
-{
-    MDB_dbi info = sch->page_db->store->tables.info;
-    char key_text[] = BF_SCHEDULE_NAME "_path";
-    MDB_val key = {sizeof key_text, key_text};
-    MDB_val value;
-    uint64_t entries = 0;
-    uint64_t hosts = 0;
-    int rc = mdb_get(txn, info, &key, &value);
-    if (rc == MDB_SUCCESS && value.mv_size == strlen(name) &&
-        memcmp(value.mv_data, name, value.mv_size) == 0) {
-        return RESULT_OK;
-    }
-    if (rc == MDB_SUCCESS) {
-        Result result = schedule_counts(sch->state->schedule, txn, &entries, &hosts);
-        if (result != RESULT_OK || entries > 0) {
-            return result != RESULT_OK ? result : RESULT_EXISTS;
-        }
-    }
-    if (rc == MDB_SUCCESS || rc == MDB_NOTFOUND) {
-        value = (MDB_val){strlen(name), (char *)(uintptr_t)name};
-        rc = mdb_put(txn, info, &key, &value, 0);
-    }
-    return lmdb_result(rc, "note the path of the schedule");
-}
-
-static BFSchedulerError bf_open_schedule(BFScheduler *sch, const char *name)
+static BFSchedulerError bf_open_schedule(BFScheduler *sch)
 {
     const ScheduleOptions options = {
         .levels = SCHEDULE_MAX_LEVELS, .score_top = 1.0f, .score_ratio = BF_LEVEL_RATIO};
@@ -92,19 +55,11 @@ static BFSchedulerError bf_open_schedule(BFScheduler *sch, const char *name)
     }
     Result rc = schedule_open_named(&sch->state->schedule, txn, BF_SCHEDULE_NAME, &options);
     if (rc == RESULT_OK) {
-        rc = bf_claim_schedule(sch, txn, name);
-    }
-    if (rc == RESULT_OK) {
         code = bf_commit(sch, txn);
         bf_end(sch->state);
         return code;
     }
     bf_abort(sch, txn);
-    if (rc == RESULT_EXISTS) {
-        return bf_fail(sch, bf_scheduler_error_invalid,
-                       "bf_scheduler_new: this PageDB has a schedule that was made under another "
-                       "path; give that path, or another PageDB");
-    }
     return bf_fail_result(sch, rc, "bf_scheduler_new: the schedule cannot be opened");
 }
 
@@ -162,7 +117,7 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
                        "bf_scheduler_new: another BFScheduler works on this PageDB");
     }
     s->state->is_claimed = true;
-    BFSchedulerError code = bf_open_schedule(s, bf_path_name(path));
+    BFSchedulerError code = bf_open_schedule(s);
     if (code != bf_scheduler_error_ok) {
         return code;
     }
@@ -675,15 +630,6 @@ BFSchedulerError bf_scheduler_request(BFScheduler *sch, size_t n_pages, PageRequ
 
 /* ---- Back into the schedule ---- */
 
-/* Finds a page by its URL. url_text is scratch. */
-static int bf_find_page(BFScheduler *sch, MDB_txn *txn, const char *url, PageRef *page,
-                        Buffer *url_text)
-{
-    uint64_t index = 0;
-    int rc = page_db_find(sch->page_db, txn, url, strlen(url), &index);
-    return rc == page_db_error_ok ? page_db_get(sch->page_db, txn, index, page, url_text) : rc;
-}
-
 /* The level byte that a page should have: none when it was crawled, or is too deep. */
 static uint8_t bf_wanted_level(const BFScheduler *sch, const PageRef *page)
 {
@@ -732,84 +678,6 @@ static Result bf_reload_page(BFScheduler *sch, MDB_txn *txn, PageRef *page)
         return RESULT_FULL;
     }
     return rc == page_db_error_ok ? RESULT_OK : RESULT_INTERNAL;
-}
-
-/* Puts a page back that a request took out. */
-static BFSchedulerError bf_release_removed(BFScheduler *sch, const char *url, Buffer *text)
-{
-    MDB_txn *txn = NULL;
-    PageRef page = {0};
-    BFSchedulerError code = bf_begin(sch, &txn);
-    if (code != bf_scheduler_error_ok) {
-        return code;
-    }
-    Result result = RESULT_OK;
-    int rc = bf_find_page(sch, txn, url, &page, text);
-    if (rc == page_db_error_ok && (page.n_crawls > 0 || page.level != PAGE_DB_NO_LEVEL)) {
-        rc = page_db_error_no_page;
-    }
-    if (rc == page_db_error_ok) {
-        result = bf_reload_page(sch, txn, &page);
-    }
-    if (rc == page_db_error_ok && result == RESULT_OK && page.level == PAGE_DB_NO_LEVEL) {
-        rc = page_db_error_no_page; /* too deep by now */
-    }
-    if (rc != page_db_error_ok || result != RESULT_OK) {
-        bf_abort(sch, txn);
-        code = bf_fail_page_db(sch, rc, "bf_scheduler_release: the page is not out");
-        return code != bf_scheduler_error_ok
-                   ? code
-                   : bf_fail_result(sch, result, "bf_scheduler_release: the page is not put back");
-    }
-    code = bf_commit(sch, txn);
-    BFOrder order = bf_entry(sch->state, page.level, page.score, page.index);
-    if (code == bf_scheduler_error_ok &&
-        bf_front_offer(sch->state->front, page.host, order) != RESULT_OK) {
-        bf_front_clear(sch->state->front);
-    }
-    bf_end(sch->state);
-    return code;
-}
-
-/* Ends the lease of a page, which is handed out again. */
-static BFSchedulerError bf_release_leased(BFScheduler *sch, const char *url, Buffer *text)
-{
-    BFSchedulerState *state = sch->state;
-    MDB_txn *txn = NULL;
-    PageRef page = {0};
-    mutex_lock(&state->mutex);
-    int rc = page_db_txn_begin(sch->page_db, true, &txn);
-    if (rc == page_db_error_ok) {
-        rc = bf_find_page(sch, txn, url, &page, text);
-        page_db_txn_abort(sch->page_db, txn);
-    }
-    if (rc == page_db_error_ok && !bf_front_end_lease(state->front, page.index)) {
-        rc = page_db_error_no_page;
-    }
-    if (rc == page_db_error_ok && page.level != PAGE_DB_NO_LEVEL) {
-        BFOrder order = bf_entry(state, page.level, page.score, page.index);
-        if (bf_front_offer(state->front, page.host, order) != RESULT_OK) {
-            rc = page_db_error_memory;
-        }
-    }
-    mutex_unlock(&state->mutex);
-    return bf_fail_page_db(sch, rc, "bf_scheduler_release: the page is not out");
-}
-
-BFSchedulerError bf_scheduler_release(BFScheduler *sch, const char *url)
-{
-    Buffer text;
-    if (sch == NULL) {
-        return bf_scheduler_error_invalid;
-    }
-    if (url == NULL) {
-        return bf_fail(sch, bf_scheduler_error_invalid, "bf_scheduler_release: url is NULL");
-    }
-    buffer_init(&text, BUFFER_NO_LIMIT);
-    BFSchedulerError code =
-        sch->leases ? bf_release_leased(sch, url, &text) : bf_release_removed(sch, url, &text);
-    buffer_destroy(&text);
-    return code;
 }
 
 #define BF_RELOAD_AT_ONCE 4096u

@@ -21,16 +21,14 @@
  *
  * What becomes of a page that was requested is said by `leases`. Without, the documented way and
  * the default, the request takes the page out of the schedule for good, in a transaction of its
- * own: nothing hands it out again, also after a restart, until it is released or reloaded. So a
+ * own: nothing hands it out again, also after a restart, until it is reloaded. So a
  * page whose fetch fails, or is lost in a crash, is not crawled unless somebody says so. With
  * leases a request writes nothing: the page is not handed out again by this object, and leaves the
  * schedule when it is added as crawled; a crash loses nothing, and what was out is handed out once
- * more after a restart. In both ways bf_scheduler_release gives one page back (a failed fetch), and
- * bf_scheduler_reload all that were never crawled.
+ * more after a restart. In both ways bf_scheduler_reload schedules all that were never crawled.
  *
- * A PageDB has one BFScheduler at a time, and one schedule: a second object is refused, and so is
- * another path than that of the schedule which is there, unless that is empty. Of paths only the
- * last component counts, so that directories can be moved.
+ * A PageDB has one BFScheduler at a time, and one schedule, whatever the path: a second object is
+ * refused.
  *
  * Rates: max_soft_domain_crawl_rate and max_hard_domain_crawl_rate are URLs per second and host,
  * counted when they are handed out. Pages of hosts below the soft rate go first, then, in
@@ -45,7 +43,7 @@
  * differ; the page itself stays.
  *
  * Owns: its state and its thread; PageDB is borrowed.
- * Threads: add, request, release, reload and the settings: any thread, at once. update_start,
+ * Threads: add, request, reload and the settings: any thread, at once. update_start,
  * update_stop and update: one thread, and update only while the thread does not run. Writing
  * transactions take turns; what they changed reaches the front in the order of their commits. stop
  * ends a running computation; moves that it has found are forgotten.
@@ -61,7 +59,7 @@
 
 /* path may be NULL. On failure *sch is NULL or holds the error, and is to be deleted.
  * bf_scheduler_error_locked: another BFScheduler works on the PageDB. bf_scheduler_error_invalid:
- * db is NULL, or the schedule of the PageDB was made under another path. */
+ * db is NULL. */
 BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *path);
 /* Stops the update thread if it runs. NULL is allowed. */
 void bf_scheduler_delete(BFScheduler *sch);
@@ -74,9 +72,6 @@ BFSchedulerError bf_scheduler_add_batch(BFScheduler *sch, const CrawledPage *con
 /* Up to n_pages URLs, best first; fewer (or none) when there are no more, or hosts are at their
  * hard rate. The caller deletes *request. */
 BFSchedulerError bf_scheduler_request(BFScheduler *sch, size_t n_pages, PageRequest **request);
-/* A requested page was not crawled: it may be requested again.
- * bf_scheduler_error_no_page: it is not out (unknown, crawled meanwhile, or never requested). */
-BFSchedulerError bf_scheduler_release(BFScheduler *sch, const char *url);
 /* Schedules every page anew that was never crawled, also what was requested. */
 BFSchedulerError bf_scheduler_reload(BFScheduler *sch);
 

@@ -63,7 +63,7 @@ typedef struct BFScheduler {
 
 typedef struct BFSchedulerCounts {
     uint64_t scheduled;       /* entries of the schedule, those that are leased included */
-    uint64_t requested;       /* leased: neither crawled nor released yet */
+    uint64_t requested;       /* leased: not crawled yet */
     uint64_t hosts;           /* with entries */
     uint64_t loaded_hosts;    /* that requests have in memory */
     uint64_t updates;         /* that the scorer has completed */

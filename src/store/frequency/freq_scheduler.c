@@ -266,37 +266,6 @@ FreqSchedulerError freq_scheduler_request(FreqScheduler *sch, size_t max_request
     return freq_fail_page_db(sch, code, "freq_scheduler_request: the schedule cannot be written");
 }
 
-FreqSchedulerError freq_scheduler_release(FreqScheduler *sch, const char *url)
-{
-    if (sch == NULL || url == NULL) {
-        return sch == NULL ? freq_scheduler_error_invalid
-                           : freq_fail(sch, freq_scheduler_error_invalid,
-                                       "freq_scheduler_release: url is NULL");
-    }
-    MDB_txn *txn = NULL;
-    uint64_t index = 0;
-    FreqEntry entry = {.index = 0};
-    int code = page_db_txn_begin(sch->page_db, false, &txn);
-    if (code != page_db_error_ok) {
-        return freq_fail_page_db(sch, code, "freq_scheduler_release");
-    }
-    code = page_db_find(sch->page_db, txn, url, strlen(url), &index);
-    if (code == page_db_error_ok) {
-        code = freq_page_db_code(freq_entry_find(sch, txn, index, &entry));
-    }
-    bool is_out = code == page_db_error_ok && entry.out_until_s > 0.0;
-    if (is_out) {
-        entry.out_until_s = 0.0;
-        code = freq_page_db_code(freq_entry_put(sch, txn, &entry));
-    }
-    if (!is_out || code != page_db_error_ok) {
-        page_db_txn_abort(sch->page_db, txn);
-        code = code == page_db_error_ok ? page_db_error_internal : code;
-        return freq_fail_page_db(sch, code, "freq_scheduler_release: the page is not out");
-    }
-    return freq_fail_page_db(sch, page_db_txn_commit(sch->page_db, txn), "freq_scheduler_release");
-}
-
 /* ---- Looking ---- */
 
 FreqSchedulerError freq_scheduler_count(FreqScheduler *sch, uint64_t *n_pages)

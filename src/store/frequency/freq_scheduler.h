@@ -8,11 +8,10 @@
  *
  * margin: when it is not negative, a page is not handed out before 1 / (frequency * (1 + margin))
  * seconds have passed since its last crawl; the request ends there. And a page that was handed out
- * is not handed out again before it was crawled (added with a new crawl), released
- * (freq_scheduler_release), or lease_s seconds have passed, which its entry says; requests pass
- * over it. Without a margin
- * pages are handed out by frequency alone, whether they are crawled or not. max_n_crawls: pages
- * that were crawled so often leave the schedule; 0: never.
+ * is not handed out again before it was crawled (added with a new crawl), or lease_s seconds have
+ * passed, which its entry says; requests pass over it. Without a margin pages are handed out by
+ * frequency alone, whether they are crawled or not. max_n_crawls: pages that were crawled so often
+ * leave the schedule; 0: never.
  *
  * On disk there are two tables in the PageDB's environment: "freq_schedule" (virtual time, page
  * index -> frequency) and "freq_pages" (page index -> virtual time). So a page is scheduled once,
@@ -44,10 +43,6 @@ FreqSchedulerError freq_scheduler_add(FreqScheduler *sch, const CrawledPage *pag
 /* Up to max_requests URLs. The caller deletes *request. */
 FreqSchedulerError freq_scheduler_request(FreqScheduler *sch, size_t max_requests,
                                           PageRequest **request);
-
-/* With a margin: a page that was handed out was not crawled, and may be handed out again.
- * freq_scheduler_error_internal: there is no such page, or it is not out. */
-FreqSchedulerError freq_scheduler_release(FreqScheduler *sch, const char *url);
 
 /* Pages in the schedule. */
 FreqSchedulerError freq_scheduler_count(FreqScheduler *sch, uint64_t *n_pages);
