@@ -57,6 +57,7 @@ typedef struct ParsedHashes {
     uint64_t body[2]; /* of the decoded body as far as it was read; 0,0 when empty */
     uint64_t links;   /* of the links that are to be followed, in order */
     uint64_t text[2];
+    TextSketch sketch;   /* when near duplicates are looked for */
     NumberList numbers;  /* of the text, when pages are visited again */
     ContentKind kind;    /* what the crawl takes for the content */
     uint64_t content[2]; /* of that; filled in by ingest */

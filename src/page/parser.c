@@ -50,6 +50,7 @@ ParsingOptions parsing_options(const Config *config)
                             .question_bytes = QUESTION_BYTES,
                             .digests = config->parse_near_duplicates == NEAR_DUPLICATES_FLAG ||
                                        config->warc_metadata || content == CONTENT_TEXT,
+                            .sketch = config->parse_near_duplicates == NEAR_DUPLICATES_FLAG,
                             .numbers = content == CONTENT_TEXT && config_is_continuous(config),
                             .traps = config->limits_trap_fetches > 0,
                             .sitemaps = config->scope_sitemaps,
@@ -648,6 +649,7 @@ Result parser_init(Parser *parser, Archive *archive)
     const ParsingOptions *options = shared_get(&parser->options_reader);
     parser->options = options;
     HtmlOptions html = {.no_digests = !options->digests,
+                        .sketch = options->sketch,
                         .numbers = options->numbers,
                         .use_libxml2 = options->use_libxml2,
                         .forms = options->forms,

@@ -51,6 +51,7 @@ typedef struct ParsingOptions {
     unsigned query_parameters;  /* 0 = no limit */
     ContentKind content;        /* what a change of a page is */
     bool digests;               /* somebody reads text digests and simhashes */
+    bool sketch;                /* and sketches of texts */
     bool numbers;               /* and the numbers of the text: pages are visited again */
     bool traps;                 /* patterns of URLs are judged by what their pages bring */
     DedupSteps dedup;

@@ -694,6 +694,7 @@ void parsing_html_document(Parser *parser, ParsedPage *page, const HttpHeader *h
         (void)language_tag_read(field.value, field.value_length, page->about.language);
     }
     page->hashes.simhash = found->simhash;
+    page->hashes.sketch = found->sketch;
     memcpy(page->hashes.text, found->text_digest, sizeof page->hashes.text);
     if (found->numbers != NULL) {
         page->hashes.numbers = *found->numbers;

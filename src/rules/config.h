@@ -435,7 +435,8 @@
     ROW(parse, follow_duplicates, BOOL, bool, "no", 0, 0, NULL, 0, \
         "keep the links of pages whose body and links are those of another page of their host") \
     ROW(parse, near_duplicates, WORD, int, "off", 0, 0, WORDS_TEXT(NEAR_DUPLICATES_WORDS), 0, \
-        "look for pages with nearly the same text; flag = near:URL in crawl.log") \
+        "look for pages with nearly the same text (nine tenths of it, of 64 words at least); flag = " \
+        "near:URL in crawl.log") \
     ROW(parse, forms, BOOL, bool, "no", 0, 0, NULL, 0, "take form actions as links") \
     ROW(store, batch_pages, COUNT, int64_t, "2048", 1, 100000, NULL, OPTION_LIVE, \
         "results committed together at most") \

@@ -181,7 +181,7 @@ def links_are_taken_to_the_end(report, path):
 
 def two_long_pages_with_one_beginning_are_no_duplicates(report, path):
     utf8 = {"Content-Type": "text/html; charset=utf-8"}
-    words = [b"<p>word%d is here, and so is number %s</p>" % (i, b"abcdefghij"[i % 10:]) for i in range(60)]
+    words = [b"<p>word%c%c is here, and so is number %s</p>" % (97 + i % 26, 97 + i // 26, b"abcdefghij"[i % 10:]) for i in range(60)]
     body = b"".join(words) * 1300
     pages = {"/": (utf8, lambda: [link("/a") + link("/b") + link("/c")]),
              "/a": (utf8, lambda: [body + b"the end" + link("/z")]),

@@ -187,10 +187,9 @@ static int rows_row_of_body(Copy *copy, MDB_val *key, MDB_val *value)
 /* Four tables of rotated hashes, with the page behind each, and one by page. */
 static int rows_row_of_near(Copy *copy, MDB_val *key, MDB_val *value)
 {
-    const uint8_t *words = value->mv_data;
-    bool by_page = *(const uint8_t *)key->mv_data >= SIMHASH_TABLES;
+    (void)key;
     return value->mv_size < 16 ||
-           rows_page_stays(copy, schedule_load_bytes(words + (by_page ? 0 : 8), 8));
+           rows_page_stays(copy, schedule_load_bytes((const uint8_t *)value->mv_data + 8, 8));
 }
 
 static int rows_row_of_spelling(Copy *copy, MDB_val *key, MDB_val *value)
@@ -298,6 +297,7 @@ static const struct {
     {"robots_texts", rows_row_of_text},
     {"bodies", rows_row_of_body},
     {"near", rows_row_of_near},
+    {"near_sketches", rows_row_by_page},
     {"keys", rows_row_of_spelling},
     {"captures", rows_row_by_page},
     {"payloads", rows_row_of_payload},

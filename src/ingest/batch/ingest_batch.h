@@ -155,7 +155,7 @@ typedef struct IngestStore {
     Schedule *schedule;
     HostRows *hosts;
     BodyRows *bodies;       /* exact duplicates */
-    MDB_dbi near;           /* simhashes: store/tables/near_rows.h */
+    NearRows near;          /* handles; the transaction is the batch's */
     MDB_dbi keys;           /* dedup keys: dedup.h; used when they are on */
     MDB_dbi crawl;          /* names -> values: totals, the end of the WARC files */
     ExternalRows *external; /* links that lead out of scope; NULL: nobody keeps them */

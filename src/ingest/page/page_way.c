@@ -237,29 +237,27 @@ static Result ingest_find_duplicate(Batch *batch, const ParsedPage *page, Conten
 Result page_way_find_near(Batch *batch, const ParsedPage *page, bool duplicate, uint64_t *near)
 {
     const FetchResult *fetch = page->fetch;
-    uint64_t hash = fetch->answer.status == 200 && !duplicate ? page->hashes.simhash : 0;
-    if (!batch->options->near_duplicates || (hash == 0 && !fetch->request.again)) {
+    const TextSketch *sketch = &page->hashes.sketch;
+    bool enters = fetch->answer.status == 200 && !duplicate && sketch->exists;
+    if (!batch->options->near_duplicates || (!enters && !fetch->request.again)) {
         return RESULT_OK;
     }
-    NearRows table = {.txn = batch->txn, .dbi = batch->store->near};
-    SimhashTables tables = near_rows_interface(&table);
-    SimhashMatch match = {.page = 0};
-    uint64_t old = 0;
-    Result rc =
-        fetch->request.again ? near_rows_get(&table, fetch->request.index, &old) : RESULT_OK;
-    if (rc == RESULT_OK && old != hash) { /* what it was must not be found */
-        rc = near_rows_change(&table, fetch->request.index, old, 0);
+    NearRows rows = batch->store->near;
+    TextSketch old = {.exists = false};
+    NearMatch match = {.page = PAGE_DB_NO_INDEX};
+    rows.txn = batch->txn;
+    Result rc = fetch->request.again ? near_rows_get(&rows, fetch->request.index, &old) : RESULT_OK;
+    if (rc == RESULT_OK && old.exists) { /* what it was must not be found */
+        rc = near_rows_remove(&rows, fetch->request.index, &old);
     }
-    rc = rc == RESULT_OK ? simhash_find(&tables, hash, &match) : rc;
-    if (rc == RESULT_OK && match.page != fetch->request.index) {
-        *near = match.page;
-    }
-    rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-    if (rc != RESULT_OK || old == hash) {
+    if (rc != RESULT_OK || !enters) {
         return rc;
     }
-    bool has_twin = *near != PAGE_DB_NO_INDEX && match.hash == hash;
-    return near_rows_enter(&table, fetch->request.index, hash, has_twin);
+    rc = near_rows_find(&rows, sketch, &match);
+    *near = rc == RESULT_OK ? match.page : *near;
+    return rc == RESULT_OK || rc == RESULT_NOT_FOUND
+               ? near_rows_enter(&rows, fetch->request.index, sketch, match.is_twin)
+               : rc;
 }
 
 /* ---- Ingest sink ---- */

@@ -58,7 +58,7 @@ Result ingest_spell_records(Batch *batch, LinkRecord *records, size_t n);
  * Errors: an error inside a callback is left in Batch.result. */
 
 /* Finds the page, on any host, that has nearly the same text (*near, or left alone), and enters the
- * simhash of this page in place of its earlier one. That of a duplicate is not entered. */
+ * sketch of this page in place of its earlier one. That of a duplicate is not entered. */
 Result page_way_find_near(Batch *batch, const ParsedPage *page, bool duplicate, uint64_t *near);
 
 /* Borrows the batch. */

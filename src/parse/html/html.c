@@ -214,6 +214,7 @@ static Result html_parser_begin(HtmlParser *p, const HtmlInput *input)
     }
     digest_trim(&p->digest, KEEP_BYTES);
     p->digest.numbers = p->options.numbers ? &p->numbers : NULL;
+    p->digest.bins = p->options.sketch ? &p->bins : NULL;
     arena_reset(&p->arena);
     html_tree_begin(&p->tree);
     html_resolve_begin(p, &input->taker);
@@ -225,7 +226,7 @@ static Result html_parser_begin(HtmlParser *p, const HtmlInput *input)
 static Result html_parser_end(HtmlParser *p, Page *page)
 {
     Result resolved = html_resolve_rest(p, page);
-    DigestResult digest = {.text = {0, 0}, .simhash = 0, .text_bytes = 0};
+    DigestResult digest = {.text = {0, 0}, .simhash = 0};
     if (!p->options.no_digests && p->digest.stream != NULL) {
         digest = digest_finish(&p->digest);
     }
@@ -234,6 +235,9 @@ static Result html_parser_end(HtmlParser *p, Page *page)
     page->simhash = digest.simhash;
     page->text_bytes = digest.text_bytes;
     page->numbers = p->digest.numbers;
+    if (p->options.sketch) {
+        page->sketch = sketch_of_bins(&p->bins, digest.words);
+    }
     page->title = p->tree.title;
     page->language = p->tree.language[0] == '\0' ? NULL : p->tree.language;
     page->robots = p->tree.robots;

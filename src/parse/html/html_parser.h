@@ -84,6 +84,7 @@ struct HtmlParser {
     Arena arena;
     HtmlTree tree;
     Digest digest;
+    SketchBins bins;      /* with HtmlOptions.sketch */
     NumberList numbers;   /* with HtmlOptions.numbers */
     HtmlLibxml2 *libxml2; /* NULL unless use_libxml2 */
     HtmlTree

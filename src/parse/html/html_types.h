@@ -12,6 +12,7 @@
 
 #include "base/core/result.h"
 #include "parse/text/numbers.h"
+#include "parse/text/sketch.h"
 #include "parse/robots/robots_meta.h"
 
 /* clang-format off */
@@ -103,6 +104,7 @@ typedef struct Page {
     uint64_t text_digest[2];   /* parse/text/digest.h; 0,0 when there is neither text nor tag */
     uint64_t simhash;          /* of the text's shingles; 0 when too short */
     uint64_t text_bytes;       /* visible text, for "looks empty without JavaScript" */
+    TextSketch sketch;         /* with HtmlOptions.sketch */
     const NumberList *numbers; /* of the text; NULL unless HtmlOptions.numbers */
 } Page;
 
@@ -114,6 +116,7 @@ typedef struct HtmlOptions {
     size_t memory_bytes;      /* arena limit per page; default 64 Mi */
     bool use_libxml2;         /* links by libxml2's parser instead of the skimmer */
     bool no_digests;          /* nobody reads text_digest, simhash and text_bytes */
+    bool sketch;              /* somebody reads the sketch, and the digests */
     bool numbers;             /* somebody reads the numbers, and the digests */
     bool styles;              /* report what style elements and attributes refer to */
     size_t longest_token;     /* of a page in pieces, that is told whole; 0: 256 Ki; for tests */

@@ -55,83 +55,6 @@ uint64_t simhash_of_counter(SimhashCounter *counter)
     return greater;
 }
 
-/* ---- look-up ---- */
-
-Result simhash_insert(const SimhashTables *tables, uint64_t hash, uint64_t page)
-{
-    Result rc = RESULT_OK;
-    for (unsigned t = 0; t < SIMHASH_TABLES && hash != 0 && rc == RESULT_OK; t++) {
-        rc = tables->put(tables->state, t, simhash_table_key(hash, t), page);
-    }
-    return rc;
-}
-
-typedef struct Search {
-    uint64_t hash;
-    unsigned table;
-    unsigned left; /* entries that may be looked at */
-    bool found;
-    SimhashMatch best;
-} Search;
-
-static bool visit(void *context, uint64_t key, uint64_t page)
-{
-    Search *search = context;
-    uint64_t hash = simhash_of_table_key(key, search->table);
-    unsigned distance = simhash_distance(hash, search->hash);
-    if (distance <= SIMHASH_DISTANCE &&
-        (!search->found || distance < search->best.distance ||
-         (distance == search->best.distance && page < search->best.page))) {
-        search->found = true;
-        search->best = (SimhashMatch){.page = page, .hash = hash, .distance = distance};
-    }
-    search->left--;
-    return search->left > 0;
-}
-
-/* Looks at n entries of a range at most. */
-static Result simhash_look(const SimhashTables *tables, Search *search, uint64_t first,
-                           uint64_t last, unsigned n)
-{
-    search->left = n;
-    return tables->scan(tables->state, search->table, first, last, visit, search);
-}
-
-/* Looks at the entries of a table that share the block on top: first at those from the hash on. */
-static Result look_in_table(const SimhashTables *tables, Search *search, unsigned table)
-{
-    const uint64_t low = UINT64_MAX >> 16;
-    uint64_t key = simhash_table_key(search->hash, table);
-    uint64_t first = key & ~low;
-    search->table = table;
-    Result rc = simhash_look(tables, search, key, first | low, SIMHASH_VISITS / 2);
-    unsigned rest = SIMHASH_VISITS / 2 + search->left;
-    return rc == RESULT_OK && key > first ? simhash_look(tables, search, first, key - 1, rest) : rc;
-}
-
-static bool exact(const Search *search)
-{
-    return search->found && search->best.distance == 0;
-}
-
-Result simhash_find(const SimhashTables *tables, uint64_t hash, SimhashMatch *match)
-{
-    if (hash == 0) {
-        return RESULT_NOT_FOUND;
-    }
-    Search search = {.hash = hash};
-    Result rc =
-        simhash_look(tables, &search, hash, hash, 1); /* the lowest page of the exact ones */
-    for (unsigned t = 0; t < SIMHASH_TABLES && rc == RESULT_OK && !exact(&search); t++) {
-        rc = look_in_table(tables, &search, t);
-    }
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    *match = search.best;
-    return search.found ? RESULT_OK : RESULT_NOT_FOUND;
-}
-
 /* ---- What a page says, as fingerprints ---- */
 
 #ifdef __SSE2__
@@ -149,6 +72,7 @@ Result simhash_find(const SimhashTables *tables, uint64_t hash, SimhashMatch *ma
 
 typedef struct Words {
     SimhashCounter counter;
+    SketchBins *bins;   /* NULL: nobody wants a sketch */
     uint64_t hashes[2]; /* of the two words before */
     uint64_t n;
     uint64_t bytes;
@@ -195,6 +119,9 @@ Result digest_begin(Digest *digest, size_t text_bytes, const char *host, size_t 
     if (digest->numbers != NULL) {
         *digest->numbers = (NumberList){.n = 0};
     }
+    if (digest->bins != NULL) {
+        memset(digest->bins, 0, sizeof *digest->bins);
+    }
     if (need > digest->capacity) {
         char *stream = realloc(digest->stream, need);
         if (stream == NULL) {
@@ -231,7 +158,8 @@ Result digest_begin_pieces(Digest *digest, size_t piece_bytes, const char *host,
     if (rc == RESULT_OK) {
         HashStream *hash = digest->pieces->hash;
         hash_stream_reset(hash);
-        *digest->pieces = (DigestPieces){.hash = hash, .host = digest->length};
+        *digest->pieces =
+            (DigestPieces){.hash = hash, .host = digest->length, .words = {.bins = digest->bins}};
         digest->in_pieces = true;
     }
     return rc;
@@ -381,6 +309,9 @@ static void add_word(Words *words, const char *p, size_t length)
         uint64_t shingle = (words->hashes[0] << 21 | words->hashes[0] >> 43) +
                            (words->hashes[1] << 42 | words->hashes[1] >> 22) + h;
         simhash_add(&words->counter, shingle);
+        if (words->bins != NULL) {
+            sketch_add(words->bins, shingle);
+        }
     }
     words->hashes[0] = words->hashes[1];
     words->hashes[1] = h;
@@ -481,6 +412,7 @@ void digest_drain(Digest *digest)
 static void digest_give(DigestResult *result, Words *words)
 {
     result->text_bytes = words->bytes;
+    result->words = words->n;
     if (words->n >= DIGEST_MIN_WORDS) {
         result->simhash = simhash_of_counter(&words->counter);
     }
@@ -488,7 +420,7 @@ static void digest_give(DigestResult *result, Words *words)
 
 static DigestResult finish_pieces(Digest *digest)
 {
-    DigestResult result = {.text = {0, 0}, .simhash = 0, .text_bytes = 0};
+    DigestResult result = {.text = {0, 0}, .simhash = 0};
     DigestPieces *pieces = digest->pieces;
     hash_rest(digest);
     if (pieces->any) {
@@ -501,7 +433,7 @@ static DigestResult finish_pieces(Digest *digest)
 
 DigestResult digest_finish(Digest *digest)
 {
-    DigestResult result = {.text = {0, 0}, .simhash = 0, .text_bytes = 0};
+    DigestResult result = {.text = {0, 0}, .simhash = 0};
     if (digest->in_pieces) {
         return finish_pieces(digest);
     }
@@ -512,6 +444,7 @@ DigestResult digest_finish(Digest *digest)
     result.text = hash_128(digest->stream, digest->length);
     Words words;
     memset(&words, 0, sizeof words);
+    words.bins = digest->bins;
     add_words_to(digest, &words, host, digest->length);
     digest_give(&result, &words);
     return result;

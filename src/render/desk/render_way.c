@@ -320,7 +320,7 @@ static Result way_add_rendered(Batch *batch, WayLinks *all, ParsedPage *page, ui
     return rc;
 }
 
-/* Links, score and content of the page are those of its document, whose simhash takes the place of
+/* Links, score and content of the page are those of its document, whose sketch takes the place of
  * the answer's. A page that was stored before it was to be rendered (ragno render) keeps the hash
  * of its answer, by which its duplicates know it, until it is fetched again. */
 static Result way_rewrite(Batch *batch, ParsedPage *page, const WayLinks *all)

@@ -11,142 +11,123 @@ typedef struct NearEntry {
     uint64_t page;
 } NearEntry;
 
-#define BY_PAGE SIMHASH_TABLES /* the fifth table: (page, hash) under one name */
-
 typedef struct NearKey {
-    uint8_t bytes[3]; /* table, then the top 16 bits */
+    uint8_t bytes[3]; /* band, then the top 16 bits */
 } NearKey;
 
-Result near_rows_open(MDB_txn *txn, MDB_dbi *dbi)
+Result near_rows_open(MDB_txn *txn, NearRows *rows)
 {
-    return lmdb_result(mdb_dbi_open(txn, "near", MDB_CREATE | MDB_DUPSORT | MDB_DUPFIXED, dbi),
-                       "open near");
-}
-
-static NearKey near_rows_key_of(unsigned table, uint64_t key)
-{
-    return (NearKey){{(uint8_t)table, (uint8_t)(key >> 56), (uint8_t)(key >> 48)}};
-}
-
-static Result put_entry(NearRows *near, NearKey name, uint64_t first, uint64_t second)
-{
-    NearEntry entry = {.key = htobe64(first), .page = htobe64(second)};
-    MDB_val k = {.mv_size = sizeof name, .mv_data = &name};
-    MDB_val v = {.mv_size = sizeof entry, .mv_data = &entry};
-    int rc = mdb_put(near->txn, near->dbi, &k, &v, MDB_NODUPDATA);
-    return rc == MDB_KEYEXIST ? RESULT_OK : lmdb_result(rc, "put simhash");
-}
-
-static Result remove_entry(NearRows *near, NearKey name, uint64_t first, uint64_t second)
-{
-    NearEntry entry = {.key = htobe64(first), .page = htobe64(second)};
-    MDB_val k = {.mv_size = sizeof name, .mv_data = &name};
-    MDB_val v = {.mv_size = sizeof entry, .mv_data = &entry};
-    int rc = mdb_del(near->txn, near->dbi, &k, &v);
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "remove simhash");
-}
-
-static Result near_rows_put(void *state, unsigned table, uint64_t key, uint64_t page)
-{
-    return put_entry(state, near_rows_key_of(table, key), key, page);
-}
-
-/* Shows the entries of one block of values; false when the scan is over. */
-static bool near_rows_show(const MDB_val *block, uint64_t first, uint64_t last, SimhashVisit visit,
-                           void *context)
-{
-    for (size_t at = 0; at + sizeof(NearEntry) <= block->mv_size; at += sizeof(NearEntry)) {
-        NearEntry entry;
-        memcpy(&entry, (const char *)block->mv_data + at, sizeof entry);
-        uint64_t key = be64toh(entry.key);
-        if (key > last || (key >= first && !visit(context, key, be64toh(entry.page)))) {
-            return false;
-        }
+    int rc = mdb_dbi_open(txn, "near", MDB_CREATE | MDB_DUPSORT | MDB_DUPFIXED, &rows->bands);
+    if (rc == 0) {
+        rc = mdb_dbi_open(txn, "near_sketches", MDB_CREATE | MDB_INTEGERKEY, &rows->sketches);
     }
-    return true;
+    return lmdb_result(rc, "open near");
 }
 
-/* The values under one name from `first` on, a page of the database at a time. */
-static int scan_name(MDB_cursor *cursor, NearKey name, uint64_t first, uint64_t last,
-                     SimhashVisit visit, void *context, bool *go_on)
+static NearKey near_rows_key_of(unsigned band, uint64_t key)
 {
-    NearEntry from = {.key = htobe64(first), .page = 0};
+    return (NearKey){{(uint8_t)band, (uint8_t)(key >> 56), (uint8_t)(key >> 48)}};
+}
+
+/* Puts the entries of all bands, or deletes them. */
+static int near_rows_change(const NearRows *rows, uint64_t page, const TextSketch *sketch,
+                            bool enters)
+{
+    int rc = 0;
+    for (unsigned band = 0; rc == 0 && band < SKETCH_BANDS; band++) {
+        uint64_t key = sketch_band(sketch, band);
+        NearKey name = near_rows_key_of(band, key);
+        NearEntry entry = {.key = htobe64(key), .page = htobe64(page)};
+        MDB_val k = {.mv_size = sizeof name, .mv_data = &name};
+        MDB_val v = {.mv_size = sizeof entry, .mv_data = &entry};
+        rc = enters ? mdb_put(rows->txn, rows->bands, &k, &v, MDB_NODUPDATA)
+                    : mdb_del(rows->txn, rows->bands, &k, &v);
+        rc = rc == MDB_KEYEXIST || rc == MDB_NOTFOUND ? 0 : rc;
+    }
+    return rc;
+}
+
+Result near_rows_get(const NearRows *rows, uint64_t page, TextSketch *sketch)
+{
+    MDB_val k = {.mv_size = sizeof page, .mv_data = &page};
+    MDB_val v;
+    int rc = mdb_get(rows->txn, rows->sketches, &k, &v);
+    *sketch = (TextSketch){.exists = rc == 0 && v.mv_size == sizeof sketch->bytes};
+    if (sketch->exists) {
+        memcpy(sketch->bytes, v.mv_data, sizeof sketch->bytes);
+    }
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get sketch");
+}
+
+/* Compares with a page that agrees in a band. */
+static Result near_rows_compare(const NearRows *rows, const TextSketch *sketch, uint64_t page,
+                                NearMatch *match)
+{
+    TextSketch other;
+    Result rc = near_rows_get(rows, page, &other);
+    double similarity = rc == RESULT_OK ? sketch_similarity(sketch, &other) : 0;
+    if (similarity > match->similarity ||
+        (similarity == match->similarity && similarity > 0 && page < match->page)) {
+        bool is_twin = memcmp(sketch->bytes, other.bytes, sizeof other.bytes) == 0;
+        *match = (NearMatch){.page = page, .similarity = similarity, .is_twin = is_twin};
+    }
+    return rc;
+}
+
+/* The pages that agree in one band, in order. */
+static Result near_rows_find_in_band(const NearRows *rows, MDB_cursor *cursor,
+                                     const TextSketch *sketch, unsigned band, NearMatch *match)
+{
+    uint64_t key = sketch_band(sketch, band);
+    NearKey name = near_rows_key_of(band, key);
+    NearEntry entry = {.key = htobe64(key), .page = 0};
     MDB_val k = {.mv_size = sizeof name, .mv_data = &name};
-    MDB_val v = {.mv_size = sizeof from, .mv_data = &from};
+    MDB_val v = {.mv_size = sizeof entry, .mv_data = &entry};
+    Result compared = RESULT_OK;
     int rc = mdb_cursor_get(cursor, &k, &v, MDB_GET_BOTH_RANGE);
-    if (rc == 0) {
-        rc = mdb_cursor_get(cursor, &k, &v, MDB_GET_MULTIPLE);
-    }
-    while (rc == 0 && *go_on) {
-        *go_on = near_rows_show(&v, first, last, visit, context);
-        rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT_MULTIPLE);
-    }
-    return rc == MDB_NOTFOUND ? 0 : rc;
-}
-
-static Result scan(void *state, unsigned table, uint64_t first, uint64_t last, SimhashVisit visit,
-                   void *context)
-{
-    NearRows *near = state;
-    MDB_cursor *cursor = NULL;
-    bool go_on = true;
-    int rc = mdb_cursor_open(near->txn, near->dbi, &cursor);
-    for (uint64_t top = first >> 48; rc == 0 && go_on && top <= last >> 48; top++) {
-        rc = scan_name(cursor, near_rows_key_of(table, top << 48), first, last, visit, context,
-                       &go_on);
-    }
-    if (cursor != NULL) {
-        mdb_cursor_close(cursor);
-    }
-    return lmdb_result(rc, "scan simhashes");
-}
-
-SimhashTables near_rows_interface(NearRows *table)
-{
-    return (SimhashTables){.state = table, .put = near_rows_put, .scan = scan};
-}
-
-Result near_rows_get(NearRows *table, uint64_t page, uint64_t *hash)
-{
-    NearKey name = near_rows_key_of(BY_PAGE, 0);
-    NearEntry entry = {.key = htobe64(page), .page = 0};
-    MDB_val k = {.mv_size = sizeof name, .mv_data = &name};
-    MDB_val v = {.mv_size = sizeof entry, .mv_data = &entry};
-    MDB_cursor *cursor = NULL;
-    *hash = 0;
-    int rc = mdb_cursor_open(table->txn, table->dbi, &cursor);
-    if (rc == 0) {
-        rc = mdb_cursor_get(cursor, &k, &v, MDB_GET_BOTH_RANGE);
-    }
-    if (rc == 0 && v.mv_size == sizeof entry) {
+    for (unsigned n = 0; rc == 0 && compared == RESULT_OK && n < NEAR_CANDIDATES; n++) {
         memcpy(&entry, v.mv_data, sizeof entry);
-        *hash = be64toh(entry.key) == page ? be64toh(entry.page) : 0;
+        if (be64toh(entry.key) != key) {
+            break;
+        }
+        compared = near_rows_compare(rows, sketch, be64toh(entry.page), match);
+        rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT_DUP);
     }
-    if (cursor != NULL) {
+    return rc == 0 || rc == MDB_NOTFOUND ? compared : lmdb_result(rc, "find near");
+}
+
+Result near_rows_find(const NearRows *rows, const TextSketch *sketch, NearMatch *match)
+{
+    MDB_cursor *cursor = NULL;
+    *match = (NearMatch){.similarity = 0};
+    int opened = mdb_cursor_open(rows->txn, rows->bands, &cursor);
+    Result rc = lmdb_result(opened, "open near");
+    for (unsigned band = 0; rc == RESULT_OK && band < SKETCH_BANDS && !match->is_twin; band++) {
+        rc = near_rows_find_in_band(rows, cursor, sketch, band, match);
+    }
+    if (opened == 0) {
         mdb_cursor_close(cursor);
     }
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get simhash of page");
+    return rc == RESULT_OK && match->similarity < SKETCH_NEAR ? RESULT_NOT_FOUND : rc;
 }
 
-Result near_rows_change(NearRows *table, uint64_t page, uint64_t old, uint64_t hash)
+Result near_rows_enter(const NearRows *rows, uint64_t page, const TextSketch *sketch, bool has_twin)
 {
-    SimhashTables tables = near_rows_interface(table);
-    Result rc = RESULT_OK;
-    for (unsigned t = 0; t < SIMHASH_TABLES && old != 0 && rc == RESULT_OK; t++) {
-        uint64_t key = simhash_table_key(old, t);
-        rc = remove_entry(table, near_rows_key_of(t, key), key, page);
+    MDB_val k = {.mv_size = sizeof page, .mv_data = &page};
+    MDB_val v = {.mv_size = sizeof sketch->bytes, .mv_data = (void *)(uintptr_t)sketch->bytes};
+    int rc = mdb_put(rows->txn, rows->sketches, &k, &v, 0);
+    if (rc == 0 && !has_twin) {
+        rc = near_rows_change(rows, page, sketch, true);
     }
-    if (rc == RESULT_OK && old != 0) {
-        rc = remove_entry(table, near_rows_key_of(BY_PAGE, 0), page, old);
-    }
-    if (rc == RESULT_OK && hash != 0) {
-        rc = put_entry(table, near_rows_key_of(BY_PAGE, 0), page, hash);
-    }
-    return rc == RESULT_OK ? simhash_insert(&tables, hash, page) : rc;
+    return lmdb_result(rc, "enter sketch");
 }
 
-Result near_rows_enter(NearRows *table, uint64_t page, uint64_t hash, bool has_twin)
+Result near_rows_remove(const NearRows *rows, uint64_t page, const TextSketch *sketch)
 {
-    return has_twin ? put_entry(table, near_rows_key_of(BY_PAGE, 0), page, hash)
-                    : near_rows_change(table, page, 0, hash);
+    MDB_val k = {.mv_size = sizeof page, .mv_data = &page};
+    int rc = mdb_del(rows->txn, rows->sketches, &k, NULL);
+    if (rc == 0 || rc == MDB_NOTFOUND) {
+        rc = near_rows_change(rows, page, sketch, false);
+    }
+    return lmdb_result(rc, "remove sketch");
 }

@@ -1,0 +1,52 @@
+/* Sketch of a text: 128 bytes by which two texts show how much they have in common.
+ *
+ * What: a text is the set of its shingles (digest.h), each counted once however often it comes. The
+ * hash of a shingle falls into one of SKETCH_BINS bins, which keeps the least it has seen; a bin
+ * that got none takes the value of the next one that did. The share of bins in which two sketches
+ * agree estimates the Jaccard similarity of the two sets, |A and B| / |A or B|, with a standard
+ * error of 0.027 at 0.9 (texts of some hundred shingles; more for shorter ones).
+ *
+ * The search: SKETCH_BANDS groups of SKETCH_ROWS bins. Two texts that share nine tenths agree in
+ * all rows of at least one band with a chance of 0.99, two that share a half with one of 0.02. So a
+ * look-up by the key of each band finds candidates, and the sketches tell which of them are near.
+ *
+ * Owns: nothing; pure functions.
+ * Source: A. Broder 1997; P. Li, A. Owen, C.-H. Zhang 2012 (one permutation); A. Shrivastava,
+ * P. Li 2014 (empty bins by rotation). */
+#ifndef PARSE_TEXT_SKETCH_H
+#define PARSE_TEXT_SKETCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SKETCH_BINS      128u
+#define SKETCH_BANDS     10u
+#define SKETCH_ROWS      9u
+#define SKETCH_NEAR      0.88 /* texts with at least this in common are near, by the estimate */
+#define SKETCH_MIN_WORDS 64u  /* shorter texts have no sketch: too much of them is a template */
+
+/* While a text is read. All zero is empty. */
+typedef struct SketchBins {
+    uint64_t most[SKETCH_BINS]; /* ~ of the least hash; 0: none */
+} SketchBins;
+
+typedef struct TextSketch {
+    uint8_t bytes[SKETCH_BINS];
+    bool exists;
+} TextSketch;
+
+static inline void sketch_add(SketchBins *bins, uint64_t hash)
+{
+    uint64_t *most = &bins->most[hash % SKETCH_BINS];
+    *most = ~hash > *most ? ~hash : *most;
+}
+
+/* Of a text of n_words words. */
+TextSketch sketch_of_bins(const SketchBins *bins, uint64_t n_words);
+/* What two texts have in common, 0 to 1. */
+double sketch_similarity(const TextSketch *a, const TextSketch *b);
+/* The key of a band, 0 to SKETCH_BANDS - 1. */
+uint64_t sketch_band(const TextSketch *sketch, unsigned band);
+
+#endif
