@@ -428,20 +428,6 @@ static void judge_at_once(AuditPauses *pauses, const AuditFetch *fetch, AuditFin
     }
 }
 
-/* Within a burst nothing has to be owed until its time is over. */
-static void judge_burst(AuditFetch *fetch)
-{
-    bool is_first = fetch->burst == 1 || fetch->host->subject.n_requests == 0;
-    if (is_first) {
-        fetch->host->burst_start = fetch->mono_start;
-    }
-    if (fetch->burst > 0 && fetch->keep_alive_ms > 0 && fetch->owes_host == 0 &&
-        fetch->mono_end - fetch->host->burst_start <= fetch->keep_alive_ms * 1000) {
-        fetch->host_asks = 0;
-        fetch->ip_asks = 0;
-    }
-}
-
 #define AUDIT_STATUS_OURS (-10000) /* what ragno finds wrong with an answer is below */
 
 /* The pace that an answer must have led to, from the one before it. */
@@ -490,7 +476,16 @@ AuditPause audit_pauses_add(AuditPauses *pauses, AuditFetch *fetch, AuditFinding
 {
     AuditPause pause = {.host = -1, .host_owed = -1, .address = -1, .address_owed = -1};
     judge_learned(fetch, findings);
-    judge_burst(fetch);
+    /* Within a burst nothing has to be owed until its time is over. */
+    bool is_first = fetch->burst == 1 || fetch->host->subject.n_requests == 0;
+    if (is_first) {
+        fetch->host->burst_start = fetch->mono_start;
+    }
+    if (fetch->burst > 0 && fetch->keep_alive_ms > 0 && fetch->owes_host == 0 &&
+        fetch->mono_end - fetch->host->burst_start <= fetch->keep_alive_ms * 1000) {
+        fetch->host_asks = 0;
+        fetch->ip_asks = 0;
+    }
     if (fetch->at_once > 1) {
         judge_at_once(pauses, fetch, findings);
     } else {

@@ -340,17 +340,6 @@ static int compare_begin(Compare *compare, FILE *out)
     return code == page_db_error_ok ? compare_side_begin(&compare->after, compare->by_host) : code;
 }
 
-static void compare_summarize(const Compare *compare)
-{
-    const uint64_t *sums = compare->sums;
-    (void)fprintf(stderr,
-                  "ragno compare: %" PRIu64 " pages are the same, %" PRIu64 " changed, %" PRIu64
-                  " moved, %" PRIu64 " gone, %" PRIu64 " new; %" PRIu64
-                  " of the first were not seen in the second\n",
-                  sums[CHANGE_NONE], sums[CHANGE_CHANGED], sums[CHANGE_MOVED], sums[CHANGE_GONE],
-                  sums[CHANGE_NEW], sums[CHANGE_UNSEEN]);
-}
-
 static int compare_run(Compare *compare, OutputFile *output, ExportFormat format, bool quiet)
 {
     export_rows_begin(&compare->rows, output->file, format, format == EXPORT_CSV);
@@ -380,7 +369,13 @@ static int compare_run(Compare *compare, OutputFile *output, ExportFormat format
     output->is_gone = rc == RESULT_CLOSED;
     rc = output_file_close(output, rc);
     if (rc == RESULT_OK && !quiet && !output->is_gone) {
-        compare_summarize(compare);
+        const uint64_t *sums = compare->sums;
+        (void)fprintf(stderr,
+                      "ragno compare: %" PRIu64 " pages are the same, %" PRIu64 " changed, %" PRIu64
+                      " moved, %" PRIu64 " gone, %" PRIu64 " new; %" PRIu64
+                      " of the first were not seen in the second\n",
+                      sums[CHANGE_NONE], sums[CHANGE_CHANGED], sums[CHANGE_MOVED],
+                      sums[CHANGE_GONE], sums[CHANGE_NEW], sums[CHANGE_UNSEEN]);
     }
     return short_read_signal() != 0 ? 128 + short_read_signal() : exit_status_of(rc);
 }

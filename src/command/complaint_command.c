@@ -56,17 +56,6 @@ static bool complaint_is_about(const Complaint *complaint, const CrawlLogLine *l
             memcmp(complaint->url.data, line->url.bytes, line->url.length) == 0);
 }
 
-static void complaint_note_pause(Complaint *complaint, const AuditPause *pause)
-{
-    bool by_host = complaint->host.length > 0;
-    int64_t ms = by_host ? pause->host : pause->address;
-    int64_t owed = by_host ? pause->host_owed : pause->address_owed;
-    if (ms >= 0 && (complaint->shortest_ms < 0 || ms < complaint->shortest_ms)) {
-        complaint->shortest_ms = ms;
-        complaint->owed_ms = owed;
-    }
-}
-
 /* A sink of the audit. */
 static void complaint_note(void *context, const AuditFetch *fetch, const AuditPause *pause)
 {
@@ -77,7 +66,13 @@ static void complaint_note(void *context, const AuditFetch *fetch, const AuditPa
         crawl_log_line_parse(fetch->text, strlen(fetch->text), &line, &why) != RESULT_OK) {
         return;
     }
-    complaint_note_pause(complaint, pause);
+    bool by_host = complaint->host.length > 0;
+    int64_t ms = by_host ? pause->host : pause->address;
+    int64_t owed = by_host ? pause->host_owed : pause->address_owed;
+    if (ms >= 0 && (complaint->shortest_ms < 0 || ms < complaint->shortest_ms)) {
+        complaint->shortest_ms = ms;
+        complaint->owed_ms = owed;
+    }
     if (!complaint_is_about(complaint, &line)) {
         return;
     }
@@ -333,16 +328,6 @@ static int complaint_run(Complaint *complaint, const Config *config, PageDB *db)
     return status;
 }
 
-/* The crawl's own settings, as far as they can be read: the letter says who crawls. */
-static void complaint_load(const Complaint *complaint, Config *config)
-{
-    Path path;
-    Buffer ignored = {.limit = BUFFER_NO_LIMIT};
-    (void)file_path(&path, "%s/config.ini", complaint->directory);
-    (void)options_load_printed(&config->options, path.text, &ignored);
-    buffer_destroy(&ignored);
-}
-
 int complaint_main(int argc, char **argv)
 {
     Complaint complaint = {.shortest_ms = -1, .owed_ms = -1};
@@ -357,7 +342,12 @@ int complaint_main(int argc, char **argv)
     if (status == 0) {
         status = crawl_open("complaint", complaint.directory, true, &db);
         if (status == 0) {
-            complaint_load(&complaint, &config);
+            /* The crawl's own settings, as far as they can be read: the letter says who crawls. */
+            Path path;
+            Buffer ignored = {.limit = BUFFER_NO_LIMIT};
+            (void)file_path(&path, "%s/config.ini", complaint.directory);
+            (void)options_load_printed(&config.options, path.text, &ignored);
+            buffer_destroy(&ignored);
             status = complaint_run(&complaint, &config, db);
         }
     }

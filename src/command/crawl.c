@@ -195,17 +195,6 @@ static int crawl_parse_line(Line *line, int argc, char **argv)
 
 /* ---- configuration ---- */
 
-/* The limits of the whole crawl belong to a run: what ended the last one does not end the next. */
-static void forget_limits(Config *config, Buffer *error)
-{
-    static const char *const limits[] = {"crawl.max_pages", "crawl.max_bytes",
-                                         "crawl.max_duration"};
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        const OptionSpec *spec = options_find(&config->options, limits[i]);
-        (void)options_set(&config->options, limits[i], spec->standard, "default", error);
-    }
-}
-
 /* A crawl that is resumed without -c goes on with the configuration it was started with, but for
  * the limits of the whole crawl. */
 static const char *config_file_of(Line *line, char *path, size_t size)
@@ -232,7 +221,14 @@ static Result crawl_load_config(Line *line, Config *config, Buffer *error)
         rc = RESULT_INVALID;
     }
     if (line->config_file == NULL && file != NULL) {
-        forget_limits(config, error);
+        /* The limits of the whole crawl belong to a run: what ended the last one does not end the
+         * next. */
+        static const char *const limits[] = {"crawl.max_pages", "crawl.max_bytes",
+                                             "crawl.max_duration"};
+        for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+            const OptionSpec *spec = options_find(&config->options, limits[i]);
+            (void)options_set(&config->options, limits[i], spec->standard, "default", error);
+        }
     }
     if (options_load_environment(&config->options, "RAGNO_", error) != RESULT_OK) {
         rc = RESULT_INVALID;
@@ -257,19 +253,6 @@ static Result crawl_load_config(Line *line, Config *config, Buffer *error)
         rc = config_check(config, error);
     }
     return rc;
-}
-
-static int load_first_config(Line *line, Config *config)
-{
-    Buffer errors = {.limit = BUFFER_NO_LIMIT};
-    Result rc = crawl_load_config(line, config, &errors);
-    char *save = NULL;
-    for (char *sentence = errors.length == 0 ? NULL : strtok_r(errors.data, "\n", &save);
-         sentence != NULL; sentence = strtok_r(NULL, "\n", &save)) {
-        (void)fprintf(stderr, "ragno: %s\n", sentence);
-    }
-    buffer_destroy(&errors);
-    return rc == RESULT_OK ? 0 : EXIT_USAGE;
 }
 
 static bool crawl_reload(void *context, Config *fresh, Buffer *error)
@@ -372,7 +355,15 @@ static int crawl_or_erase(Line *line)
 
 static int crawl_run(Line *line, Config *config)
 {
-    int status = load_first_config(line, config);
+    Buffer errors = {.limit = BUFFER_NO_LIMIT};
+    Result rc = crawl_load_config(line, config, &errors);
+    char *save = NULL;
+    for (char *sentence = errors.length == 0 ? NULL : strtok_r(errors.data, "\n", &save);
+         sentence != NULL; sentence = strtok_r(NULL, "\n", &save)) {
+        (void)fprintf(stderr, "ragno: %s\n", sentence);
+    }
+    buffer_destroy(&errors);
+    int status = rc == RESULT_OK ? 0 : EXIT_USAGE;
     if (line->help_config) {
         if (options_help(&config->options, line->help_word, stdout) == 0) {
             (void)fprintf(stderr,

@@ -36,14 +36,6 @@ static bool ctl_print_line(void *context, const char *line)
     return ferror(stdout) == 0; /* nobody reads it any more */
 }
 
-static int ctl_exit_status(Result rc)
-{
-    return rc == RESULT_OK        ? EXIT_FINISHED
-           : rc == RESULT_LIMIT   ? EXIT_NEGATIVE
-           : rc == RESULT_INVALID ? EXIT_USAGE
-                                  : EXIT_IO;
-}
-
 /* Changes the list as it stands in the directory, whose lock is held. */
 static Result ctl_change_denials(const char *directory, const char *rule, bool denies, Buffer *note,
                                  Buffer *error)
@@ -97,16 +89,6 @@ static Result ctl_without_crawl(const char *directory, char *const *words, size_
     return rc;
 }
 
-/* Options are words of the crawl without their dashes: --json, --follow. */
-static void strip_dashes(char **words, size_t n)
-{
-    for (size_t i = 1; i < n; i++) {
-        if (strcmp(words[i], "--json") == 0 || strcmp(words[i], "--follow") == 0) {
-            words[i] += 2;
-        }
-    }
-}
-
 static bool follows(char *const *words, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -130,7 +112,12 @@ int ctl_main(int argc, char **argv)
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     char **words = argv + 2;
     size_t n = (size_t)argc - 2;
-    strip_dashes(words, n);
+    /* Options are words of the crawl without their dashes: --json, --follow. */
+    for (size_t i = 1; i < n; i++) {
+        if (strcmp(words[i], "--json") == 0 || strcmp(words[i], "--follow") == 0) {
+            words[i] += 2;
+        }
+    }
     Result rc = control_link_open(&link, argv[1], &error);
     if (rc == RESULT_NOT_FOUND) {
         rc = ctl_without_crawl(argv[1], words, n, &note, &error);
@@ -149,7 +136,10 @@ int ctl_main(int argc, char **argv)
     control_link_close(link);
     buffer_destroy(&note);
     buffer_destroy(&error);
-    return ctl_exit_status(rc);
+    return rc == RESULT_OK        ? EXIT_FINISHED
+           : rc == RESULT_LIMIT   ? EXIT_NEGATIVE
+           : rc == RESULT_INVALID ? EXIT_USAGE
+                                  : EXIT_IO;
 }
 
 /* ---- status command ---- */

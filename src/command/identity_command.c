@@ -55,21 +55,6 @@ static void identity_command_tell(const char *path, const SigningKey *key)
         signing_key_id(key), signing_key_public(key), path, path);
 }
 
-static int make_new(const char *path)
-{
-    SigningKey *key = NULL;
-    Buffer error = {.limit = BUFFER_NO_LIMIT};
-    Result rc = signing_key_generate(&key);
-    rc = rc == RESULT_OK ? signing_key_write(key, path, &error) : rc;
-    int status = rc == RESULT_OK ? 0 : identity_command_complain(path, &error, rc);
-    if (rc == RESULT_OK) {
-        identity_command_tell(path, key);
-    }
-    signing_key_delete(key);
-    buffer_destroy(&error);
-    return status;
-}
-
 static int identity_command_show(const char *path)
 {
     SigningKey *key = NULL;
@@ -267,7 +252,18 @@ int identity_main(int argc, char **argv)
         return identity_command_usage(stdout, 0);
     }
     if (argc == 3 && strcmp(word, "new") == 0) {
-        return make_new(argv[2]);
+        const char *path = argv[2];
+        SigningKey *key = NULL;
+        Buffer error = {.limit = BUFFER_NO_LIMIT};
+        Result rc = signing_key_generate(&key);
+        rc = rc == RESULT_OK ? signing_key_write(key, path, &error) : rc;
+        int status = rc == RESULT_OK ? 0 : identity_command_complain(path, &error, rc);
+        if (rc == RESULT_OK) {
+            identity_command_tell(path, key);
+        }
+        signing_key_delete(key);
+        buffer_destroy(&error);
+        return status;
     }
     if (argc == 3 && strcmp(word, "show") == 0) {
         return identity_command_show(argv[2]);

@@ -214,25 +214,6 @@ static size_t schedule_plan_address_end(const Plan *plan, size_t first)
 
 typedef double IntervalOf(const Plan *plan, size_t i, double context);
 
-/* Seconds of its time that the visits of an address need in a second, or those of one of its hosts:
- * above 1 there are too many. */
-static double load_of(const Plan *plan, size_t first, size_t end, IntervalOf *of, double context)
-{
-    double together = 0;
-    double most = 0;
-    for (size_t i = first; i < end;) {
-        size_t next = schedule_plan_host_end(plan, i);
-        const HostPace *pace = &plan->paces[plan->rows[i].host];
-        double visits = 0;
-        for (; i < next; i++) {
-            visits += 1 / of(plan, i, context);
-        }
-        together += visits * pace->address_s;
-        most = fmax(most, visits * pace->host_s);
-    }
-    return fmax(together, most);
-}
-
 typedef struct Freshness {
     double mean;
     double doubt; /* half of the interval in which it is with a chance of 95 % */
@@ -256,7 +237,21 @@ static Freshness freshness_by(Plan *plan, IntervalOf *of, double context, size_t
     *n_late = 0;
     for (size_t first = 0; first < plan->n;) {
         size_t end = schedule_plan_address_end(plan, first);
-        double slower = load_of(plan, first, end, of, context);
+        /* Seconds of its time that the visits of an address need in a second, or those of one of
+         * its hosts: above 1 there are too many. */
+        double together = 0;
+        double most = 0;
+        for (size_t i = first; i < end;) {
+            size_t next = schedule_plan_host_end(plan, i);
+            const HostPace *pace = &plan->paces[plan->rows[i].host];
+            double visits = 0;
+            for (; i < next; i++) {
+                visits += 1 / of(plan, i, context);
+            }
+            together += visits * pace->address_s;
+            most = fmax(most, visits * pace->host_s);
+        }
+        double slower = fmax(together, most);
         *n_late += slower > 1;
         for (; first < end; first++) {
             const FreqPage *page = &plan->pages[first];

@@ -112,9 +112,12 @@ static bool may_wait(Ingest *ingest)
            mono_before(mono_now(), mono_add_ms(ingest->last_batch, patience_ms(ingest)));
 }
 
-/* For as many pages as a batch may have now. Without memory it stays as it was. */
-static void ingest_make_room(Ingest *ingest)
+/* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed.
+ * Without patience what is there is the batch. */
+static Result ingest_collect(Ingest *ingest, MonoTime until, bool patient)
 {
+    size_t links = 0;
+    /* For as many pages as a batch may have now. Without memory it stays as it was. */
     size_t wanted = ingest->writer.options.batch_pages;
     ParsedPage **pages =
         wanted > ingest->room ? realloc(ingest->pages, wanted * sizeof(ParsedPage *)) : NULL;
@@ -122,14 +125,6 @@ static void ingest_make_room(Ingest *ingest)
         ingest->pages = pages;
         ingest->room = wanted;
     }
-}
-
-/* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed.
- * Without patience what is there is the batch. */
-static Result ingest_collect(Ingest *ingest, MonoTime until, bool patient)
-{
-    size_t links = 0;
-    ingest_make_room(ingest);
     thread_step("waiting");
     Result rc = ingest_take(ingest, 1, 1, until, &links);
     if (rc != RESULT_OK) {
@@ -162,19 +157,6 @@ static void ingest_check_end(Ingest *ingest)
     }
     if (quiet) {
         ingest->writer.sinks.finished(ingest->writer.sinks.context);
-    }
-}
-
-/* What a stop does not leave to the next start, if there is time. */
-static void finish_chores(Ingest *ingest)
-{
-    MonoTime until = mono_add_ms(mono_now(), ingest->writer.options.stop_ms);
-    for (size_t i = 0; i < ingest->n_chores; i++) {
-        const IngestChore *chore = &ingest->chores[i];
-        while (chore->at_stop && !ingest->writer.dead && chore->holds(chore->context) &&
-               mono_before(mono_now(), until)) {
-            commit(ingest, chore);
-        }
     }
 }
 
@@ -211,7 +193,15 @@ static void *ingest_main(void *argument)
         rc = ingest_turn(ingest);
         ingest_check_end(ingest);
     }
-    finish_chores(ingest);
+    /* What a stop does not leave to the next start, if there is time. */
+    MonoTime until = mono_add_ms(mono_now(), ingest->writer.options.stop_ms);
+    for (size_t i = 0; i < ingest->n_chores; i++) {
+        const IngestChore *chore = &ingest->chores[i];
+        while (chore->at_stop && !ingest->writer.dead && chore->holds(chore->context) &&
+               mono_before(mono_now(), until)) {
+            commit(ingest, chore);
+        }
+    }
     return NULL;
 }
 

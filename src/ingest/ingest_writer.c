@@ -139,7 +139,7 @@ void host_places_not_told(HostPlaces *places)
     mutex_unlock(&places->mutex);
 }
 
-static Result host_places_take(HostPlaces *places)
+Result host_places_apply(HostPlaces *places, Batch *batch)
 {
     mutex_lock(&places->mutex);
     Result rc = buffer_append(&places->taken, places->waiting.data, places->waiting.length);
@@ -148,12 +148,6 @@ static Result host_places_take(HostPlaces *places)
         places->is_told = false;
     }
     mutex_unlock(&places->mutex);
-    return rc;
-}
-
-Result host_places_apply(HostPlaces *places, Batch *batch)
-{
-    Result rc = host_places_take(places);
     const HostPlace *place = (const HostPlace *)(const void *)places->taken.data;
     size_t n = places->taken.length / sizeof *place;
     for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
@@ -513,16 +507,6 @@ static bool map_is_full(IngestWriter *writer)
            info.me_mapsize - (info.me_last_pgno + 1) * stat.ms_psize < MAP_ROOM_BYTES;
 }
 
-/* After this nothing is committed but the times. */
-static void drop_batch(IngestWriter *writer, size_t n_pages)
-{
-    if (!writer->dead && writer->store.archive != NULL) {
-        archive_freeze(writer->store.archive);
-    }
-    writer->dead = true;
-    LOG_WARN("ingest", "results dropped, their URLs stay scheduled", "results=%zu", n_pages);
-}
-
 /* Until the pages (and the piece of a chore) are committed or given up. */
 static Result commit_patiently(IngestWriter *writer, const Work *work)
 {
@@ -567,7 +551,12 @@ void ingest_writer_commit(IngestWriter *writer, ParsedPage **pages, size_t n_pag
                       n_pages, result_name(rc));
             writer->sinks.failed(writer->sinks.context, rc);
         }
-        drop_batch(writer, n_pages);
+        /* After this nothing is committed but the times. */
+        if (!writer->dead && writer->store.archive != NULL) {
+            archive_freeze(writer->store.archive);
+        }
+        writer->dead = true;
+        LOG_WARN("ingest", "results dropped, their URLs stay scheduled", "results=%zu", n_pages);
     }
     (void)crawl_log_flush(writer->log);
 }

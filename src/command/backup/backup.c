@@ -252,21 +252,6 @@ static Result backup_drop(void *context, const char *name)
                : backup_fail(backup, path.text, result_of_errno(errno));
 }
 
-static Result backup_copy_buckets(Backup *backup)
-{
-    Result rc = backup->n == 0 ? RESULT_OK : backup_make_folder(backup, SIEVE_DIRECTORY);
-    if (rc == RESULT_OK) {
-        rc = backup_each(backup, backup->to, SIEVE_DIRECTORY, backup_drop);
-    }
-    for (size_t i = 0; rc == RESULT_OK && i < backup->n; i++) {
-        Path to;
-        (void)file_path(&to, "%s/" SIEVE_DIRECTORY "/%s", backup->to, backup->names[i]);
-        rc = backup_fail(backup, to.text,
-                         backup_file_of(backup->fds[i], to.text, UINT64_MAX, &backup->counts));
-    }
-    return rc;
-}
-
 /* ---- the database ---- */
 
 static int backup_open(const char *path, MDB_env **env)
@@ -375,23 +360,6 @@ static Result backup_part(Backup *backup, const WarcFile *file, uint64_t end)
     return backup_fail(backup, file->name, rc);
 }
 
-/* A finished file and its index. */
-static Result backup_whole(Backup *backup, const WarcFile *file)
-{
-    Buffer index;
-    buffer_init(&index, BUFFER_NO_LIMIT);
-    Result rc = backup_take(backup, "warc", file->name, BACKUP_LINK, UINT64_MAX);
-    if (rc == RESULT_OK) {
-        rc = warc_index_path(&index, "", file->name, false);
-    }
-    if (rc == RESULT_OK) {
-        rc = backup_take(backup, "warc", strrchr(buffer_string(&index), '/') + 1, BACKUP_LINK,
-                         UINT64_MAX);
-    }
-    buffer_destroy(&index);
-    return rc;
-}
-
 static Result backup_archive(Backup *backup)
 {
     WarcFileList list;
@@ -414,7 +382,18 @@ static Result backup_archive(Backup *backup)
         if (is_part) {
             rc = backup_part(backup, file, end);
         } else if (!file->open) {
-            rc = backup_whole(backup, file);
+            /* A finished file and its index. */
+            Buffer index;
+            buffer_init(&index, BUFFER_NO_LIMIT);
+            rc = backup_take(backup, "warc", file->name, BACKUP_LINK, UINT64_MAX);
+            if (rc == RESULT_OK) {
+                rc = warc_index_path(&index, "", file->name, false);
+            }
+            if (rc == RESULT_OK) {
+                rc = backup_take(backup, "warc", strrchr(buffer_string(&index), '/') + 1,
+                                 BACKUP_LINK, UINT64_MAX);
+            }
+            buffer_destroy(&index);
         }
     }
     warc_files_free(&list);
@@ -502,7 +481,16 @@ static Result backup_steps(Backup *backup)
         rc = backup_each(backup, backup->from, SIEVE_DIRECTORY, backup_open_bucket);
     }
     if (rc == RESULT_OK) {
-        rc = backup_copy_buckets(backup);
+        rc = backup->n == 0 ? RESULT_OK : backup_make_folder(backup, SIEVE_DIRECTORY);
+        if (rc == RESULT_OK) {
+            rc = backup_each(backup, backup->to, SIEVE_DIRECTORY, backup_drop);
+        }
+        for (size_t i = 0; rc == RESULT_OK && i < backup->n; i++) {
+            Path to;
+            (void)file_path(&to, "%s/" SIEVE_DIRECTORY "/%s", backup->to, backup->names[i]);
+            rc = backup_fail(backup, to.text,
+                             backup_file_of(backup->fds[i], to.text, UINT64_MAX, &backup->counts));
+        }
     }
     if (rc == RESULT_OK) {
         rc = backup_archive(backup);

@@ -140,23 +140,6 @@ static void check_render_links(const CheckRender *check)
     html_parser_delete(parser);
 }
 
-static void check_render_text(const CheckRender *check)
-{
-    VisibleReader *reader = NULL;
-    VisiblePage page;
-    VisibleOptions options = {.links = false};
-    VisibleInput input = {.body = buffer_string(&check->rendered.document),
-                          .length = check->rendered.document.length,
-                          .content_type = "text/html; charset=utf-8",
-                          .url = check->url.href,
-                          .url_length = check->url.length};
-    if (visible_reader_new(&reader, &options) == RESULT_OK &&
-        visible_read(reader, &input, &page) == RESULT_OK) {
-        (void)printf("\n%.*s\n", (int)page.length, page.text);
-    }
-    visible_reader_delete(reader);
-}
-
 static void check_render_print(const CheckRender *check)
 {
     const Rendered *rendered = &check->rendered;
@@ -185,7 +168,19 @@ static void check_render_print(const CheckRender *check)
     check_render_list("onward", &rendered->onward);
     if (rendered->has_document) {
         check_render_links(check);
-        check_render_text(check);
+        VisibleReader *reader = NULL;
+        VisiblePage page;
+        VisibleOptions options = {.links = false};
+        VisibleInput input = {.body = buffer_string(&check->rendered.document),
+                              .length = check->rendered.document.length,
+                              .content_type = "text/html; charset=utf-8",
+                              .url = check->url.href,
+                              .url_length = check->url.length};
+        if (visible_reader_new(&reader, &options) == RESULT_OK &&
+            visible_read(reader, &input, &page) == RESULT_OK) {
+            (void)printf("\n%.*s\n", (int)page.length, page.text);
+        }
+        visible_reader_delete(reader);
     }
 }
 

@@ -140,16 +140,6 @@ static Result cluster_accounts_add_agent(const char *crawl, uint32_t agent, Buff
     return rc;
 }
 
-static Result cluster_accounts_add_operator(const char *crawl, Buffer *conf)
-{
-    return buffer_printf(conf,
-                         "        publish: [ \"ragno.%s.ask.*\", \"$KV.ragno_%s.table\", "
-                         "\"$JS.API.STREAM.MSG.GET.KV_ragno_%s\", "
-                         "\"$JS.API.STREAM.CREATE.KV_ragno_%s\" ],\n"
-                         "        subscribe: [ \"$KV.ragno_%s.>\", \"_INBOX.>\" ] } },\n",
-                         crawl, crawl, crawl, crawl, crawl);
-}
-
 /* What the server listens to: HOST:PORT of the first URL. */
 static Result cluster_accounts_begin(const Config *config, const char *directory, Buffer *conf)
 {
@@ -201,7 +191,13 @@ Result cluster_accounts_write(const Config *config, uint32_t agents, const char 
         rc = cluster_accounts_add_user(directory, "operator", &conf, error);
     }
     if (rc == RESULT_OK) {
-        rc = cluster_accounts_add_operator(config->cluster_name, &conf);
+        rc = buffer_printf(&conf,
+                           "        publish: [ \"ragno.%s.ask.*\", \"$KV.ragno_%s.table\", "
+                           "\"$JS.API.STREAM.MSG.GET.KV_ragno_%s\", "
+                           "\"$JS.API.STREAM.CREATE.KV_ragno_%s\" ],\n"
+                           "        subscribe: [ \"$KV.ragno_%s.>\", \"_INBOX.>\" ] } },\n",
+                           config->cluster_name, config->cluster_name, config->cluster_name,
+                           config->cluster_name, config->cluster_name);
     }
     if (rc == RESULT_OK) {
         rc = buffer_append_string(&conf, "    ]\n  }\n}\n");

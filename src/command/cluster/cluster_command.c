@@ -51,17 +51,6 @@ static void print_clean(const char *text, FILE *out)
     }
 }
 
-static void print_stopped(ClusterClient *client, uint16_t agent, FILE *out)
-{
-    MemberRecord record;
-    if (cluster_client_member(client, agent, &record) == RESULT_OK) {
-        (void)fprintf(out, "state=%s name=", record.state == MEMBER_STOPPED ? "stopped" : "silent");
-        print_clean(record.name, out);
-    } else {
-        (void)fputs("state=never-started", out);
-    }
-}
-
 static void print_agent(ClusterClient *client, const ClusterTable *table, uint16_t agent,
                         Sums *sums, FILE *out)
 {
@@ -86,7 +75,14 @@ static void print_agent(ClusterClient *client, const ClusterTable *table, uint16
         (void)fputs("state=running ", out);
         print_clean(words, out);
     } else {
-        print_stopped(client, agent, out);
+        MemberRecord record;
+        if (cluster_client_member(client, agent, &record) == RESULT_OK) {
+            (void)fprintf(out,
+                          "state=%s name=", record.state == MEMBER_STOPPED ? "stopped" : "silent");
+            print_clean(record.name, out);
+        } else {
+            (void)fputs("state=never-started", out);
+        }
     }
     (void)fputc('\n', out);
     buffer_destroy(&text);
@@ -180,21 +176,6 @@ static bool cluster_command_take_word(int argc, char **argv, int *i, ClusterWord
     return false;
 }
 
-/* The server's options of the command line, and the other words. */
-static Result cluster_command_read_line(Config *config, int argc, char **argv, ClusterWords *words,
-                                        Buffer *error)
-{
-    Result rc = RESULT_OK;
-    for (int i = 2; i < argc && rc == RESULT_OK; i++) {
-        if (!cluster_command_take_word(argc, argv, &i, words) &&
-            !cluster_client_option(config, argc, argv, &i, &rc, error)) {
-            (void)buffer_printf(error, "unexpected '%s'", argv[i]);
-            rc = RESULT_INVALID;
-        }
-    }
-    return rc;
-}
-
 /* A table is put only where none is. */
 static Result init_cluster(const Config *config, uint32_t agents, Buffer *error)
 {
@@ -278,7 +259,15 @@ static int cluster_command_run(Config *config, int argc, char **argv)
 {
     ClusterWords words = {.agents = NULL};
     Buffer error = {.limit = BUFFER_NO_LIMIT};
-    Result rc = cluster_command_read_line(config, argc, argv, &words, &error);
+    /* The server's options of the command line, and the other words. */
+    Result rc = RESULT_OK;
+    for (int i = 2; i < argc && rc == RESULT_OK; i++) {
+        if (!cluster_command_take_word(argc, argv, &i, &words) &&
+            !cluster_client_option(config, argc, argv, &i, &rc, &error)) {
+            (void)buffer_printf(&error, "unexpected '%s'", argv[i]);
+            rc = RESULT_INVALID;
+        }
+    }
     if (rc == RESULT_OK) {
         rc = cluster_client_check(config, &error);
     }

@@ -46,13 +46,6 @@ bool cluster_pages_is_foreign(const ClusterPages *pages, const char *url, uint16
 
 /* ---- the connection ---- */
 
-static Result cluster_pages_load_config(ClusterPages *pages)
-{
-    Path path;
-    return options_load(&pages->config.options, file_path(&path, "%s/config.ini", pages->directory),
-                        &pages->problem);
-}
-
 /* Once: what could not be connected to is not tried again. */
 static Result cluster_pages_connect_to(ClusterPages *pages)
 {
@@ -63,7 +56,9 @@ static Result cluster_pages_connect_to(ClusterPages *pages)
     if (rc != RESULT_OK) {
         return rc;
     }
-    rc = cluster_pages_load_config(pages);
+    Path path;
+    rc = options_load(&pages->config.options, file_path(&path, "%s/config.ini", pages->directory),
+                      &pages->problem);
     if (rc != RESULT_OK) {
         config_destroy(&pages->config);
         return rc;

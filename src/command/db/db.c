@@ -68,16 +68,6 @@ static int db_run(const DbCommand *command, const char *dir, int argc, char **ar
     return status;
 }
 
-/* How many letters two words have in common at the start. */
-static size_t likeness(const char *a, const char *b)
-{
-    size_t n = 0;
-    while (a[n] != '\0' && a[n] == b[n]) {
-        n++;
-    }
-    return n;
-}
-
 int db_main(int argc, char **argv)
 {
     if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
@@ -95,7 +85,13 @@ int db_main(int argc, char **argv)
         if (strcmp(argv[2], commands[i].name) == 0) {
             return db_run(&commands[i], argv[1], argc - 2, argv + 2);
         }
-        size_t alike = likeness(argv[2], commands[i].name);
+        /* How many letters two words have in common at the start. */
+        const char *a = argv[2];
+        const char *b = commands[i].name;
+        size_t alike = 0;
+        while (a[alike] != '\0' && a[alike] == b[alike]) {
+            alike++;
+        }
         if (alike > most) {
             most = alike;
             nearest = &commands[i];

@@ -91,13 +91,6 @@ static void open_scores(const DbView *view, ScoreFile *file)
     }
 }
 
-static void close_scores(ScoreFile *file)
-{
-    if (file->scores != NULL) {
-        (void)munmap((void *)(uintptr_t)file->scores, file->bytes);
-    }
-}
-
 static int compare_scheduled(const void *a, const void *b)
 {
     const Scheduled *x = a;
@@ -205,7 +198,9 @@ static int print_schedule(DbView *view, const bool *wanted, uint64_t top)
             printf("%u\t%.9g\t%s\n", (unsigned)item->level, (double)item->score, url);
         }
     }
-    close_scores(&scores);
+    if (scores.scores != NULL) {
+        (void)munmap((void *)(uintptr_t)scores.scores, scores.bytes);
+    }
     free(all.items);
     return db_finish(view, rc);
 }

@@ -56,29 +56,27 @@ static Result db_answer_decode(const WarcAnswer *answer, Buffer *out)
     return RESULT_OK;
 }
 
-/* A terminal obeys escape sequences, and these bytes are a stranger's: control characters but tabs
- * and line ends are shown as "\\x1b". Those of the upper half stand in UTF-8 behind 0xC2. */
-static void show_bytes(const Buffer *bytes)
-{
-    const unsigned char *p = (const unsigned char *)buffer_string(bytes);
-    for (size_t i = 0; i < bytes->length; i++) {
-        bool is_high = p[i] == 0xC2 && i + 1 < bytes->length && p[i + 1] >= 0x80 && p[i + 1] < 0xA0;
-        bool ends_line = p[i] == '\r' && i + 1 < bytes->length && p[i + 1] == '\n';
-        bool is_low = (p[i] < ' ' && p[i] != '\n' && p[i] != '\t' && !ends_line) || p[i] == 0x7F;
-        if (is_low || is_high) {
-            i += is_high ? 1 : 0;
-            (void)printf("\\x%02x", p[i]);
-        } else {
-            (void)putchar(p[i]);
-        }
-    }
-}
-
 /* As it is, unless a terminal is to show it. */
 static void print_bytes(const Buffer *bytes)
 {
     if (isatty(STDOUT_FILENO) == 1) {
-        show_bytes(bytes);
+        /* A terminal obeys escape sequences, and these bytes are a stranger's: control characters
+         * but tabs and line ends are shown as "\\x1b". Those of the upper half stand in UTF-8
+         * behind 0xC2. */
+        const unsigned char *p = (const unsigned char *)buffer_string(bytes);
+        for (size_t i = 0; i < bytes->length; i++) {
+            bool is_high =
+                p[i] == 0xC2 && i + 1 < bytes->length && p[i + 1] >= 0x80 && p[i + 1] < 0xA0;
+            bool ends_line = p[i] == '\r' && i + 1 < bytes->length && p[i + 1] == '\n';
+            bool is_low =
+                (p[i] < ' ' && p[i] != '\n' && p[i] != '\t' && !ends_line) || p[i] == 0x7F;
+            if (is_low || is_high) {
+                i += is_high ? 1 : 0;
+                (void)printf("\\x%02x", p[i]);
+            } else {
+                (void)putchar(p[i]);
+            }
+        }
     } else {
         (void)fwrite(buffer_string(bytes), 1, bytes->length, stdout); /* db_finish asks ferror */
     }

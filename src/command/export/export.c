@@ -166,22 +166,6 @@ static int run_on(ExportCommand *command, PageDB *db, const Filter *where)
     return short_read_signal() != 0 ? 128 + short_read_signal() : exit_status_of(rc);
 }
 
-static int export_tables_run(ExportCommand *command)
-{
-    PageDB *db = NULL;
-    Filter *where = NULL;
-    int status = command_filter("export", command->where, command->kind->available, &where);
-    if (status == 0) {
-        status = crawl_open("export", command->directory, true, &db);
-    }
-    if (status == 0) {
-        status = run_on(command, db, where);
-    }
-    (void)page_db_delete(db);
-    filter_delete(where);
-    return status;
-}
-
 /* argv: "export", DIR, the kind and options in any order. Exit status: 0 done, or the reader of the
  * output has closed it; 2 usage; 3 cannot be read or written; 17 damaged or of another format
  * version. */
@@ -190,7 +174,17 @@ static int export_tables_main(int argc, char **argv)
     ExportCommand command = {.directory = NULL};
     int status = export_tables_parse(&command, argc, argv);
     if (status == 0) {
-        status = export_tables_run(&command);
+        PageDB *db = NULL;
+        Filter *where = NULL;
+        status = command_filter("export", command.where, command.kind->available, &where);
+        if (status == 0) {
+            status = crawl_open("export", command.directory, true, &db);
+        }
+        if (status == 0) {
+            status = run_on(&command, db, where);
+        }
+        (void)page_db_delete(db);
+        filter_delete(where);
     }
     return status == COMMAND_HELPED ? 0 : status;
 }

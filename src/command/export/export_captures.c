@@ -100,20 +100,6 @@ static void capture_url(CaptureTable *table, WarcBytes uri)
     capture_bytes(table, "url_query", warc_bytes(url->href + query, url->length - query));
 }
 
-/* The Location of a redirect, absolute. */
-static void capture_redirect(CaptureTable *table, const WarcRecord *record)
-{
-    HttpHeader header;
-    HttpField field;
-    bool is_redirect =
-        record->http.status >= 300 && record->http.status <= 399 &&
-        http_header_parse(&header, record->block.bytes, record->http.header_length) == RESULT_OK &&
-        http_header_find(&header, "Location", &field) &&
-        url_parse(&table->url, NULL, record->uri.bytes, record->uri.length) == RESULT_OK &&
-        url_parse(&table->target, &table->url, field.value, field.value_length) == RESULT_OK;
-    capture_string(table, "fetch_redirect", is_redirect ? table->target.href : NULL);
-}
-
 /* Charset and language of a document; both empty of anything else. */
 static Result capture_text(CaptureTable *table)
 {
@@ -145,7 +131,16 @@ static Result capture_row(CaptureTable *table, const char *filename, const WarcR
     capture_url(table, record->uri);
     capture_string(table, "fetch_time", warc_date_format(record->date, date));
     export_number(rows, "fetch_status", record->http.status);
-    capture_redirect(table, record);
+    /* The Location of a redirect, absolute. */
+    HttpHeader header;
+    HttpField field;
+    bool is_redirect =
+        record->http.status >= 300 && record->http.status <= 399 &&
+        http_header_parse(&header, record->block.bytes, record->http.header_length) == RESULT_OK &&
+        http_header_find(&header, "Location", &field) &&
+        url_parse(&table->url, NULL, record->uri.bytes, record->uri.length) == RESULT_OK &&
+        url_parse(&table->target, &table->url, field.value, field.value_length) == RESULT_OK;
+    capture_string(table, "fetch_redirect", is_redirect ? table->target.href : NULL);
     capture_bytes(table, "content_digest", capture_field(record, "warc-payload-digest"));
     capture_bytes(table, "content_mime_type", record->http.content_type);
     Result rc = capture_text(table);

@@ -174,15 +174,10 @@ static void put_string(ExportRows *rows, const char *string)
     export_row_put(rows, string, strlen(string));
 }
 
-static char separator(const ExportRows *rows)
-{
-    return rows->format == EXPORT_TSV ? '\t' : ',';
-}
-
 /* What stands before a value. */
 static void start_field(ExportRows *rows, const char *name)
 {
-    char between = separator(rows);
+    char between = rows->format == EXPORT_TSV ? '\t' : ',';
     if (rows->format == EXPORT_JSONL) {
         put_string(rows, rows->n_fields == 0 ? "{\"" : ",\"");
         put_string(rows, name);

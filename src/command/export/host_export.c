@@ -167,33 +167,6 @@ static Result column_open(HostColumn *column, uint64_t n_pages)
     return RESULT_OK;
 }
 
-static void column_close(HostColumn *column)
-{
-    if (column->hosts != NULL) {
-        (void)munmap(column->hosts, column->bytes);
-    }
-    if (column->file != NULL) {
-        (void)fclose(column->file);
-    }
-}
-
-static Result fill_column(ExportView *view, HostColumn *column)
-{
-    Result rc = column_open(column, view->n_pages);
-    if (rc == RESULT_OK && column->hosts == NULL) {
-        rc = RESULT_INTERNAL;
-    }
-    for (uint64_t i = 0; i < view->n_pages && rc == RESULT_OK; i++) {
-        PageRef page;
-        rc = export_view_page(view, i, &page, &view->from);
-        if (rc == RESULT_OK) {
-            column->hosts[i] = page.host;
-            rc = export_view_step(view);
-        }
-    }
-    return rc;
-}
-
 static Result collect_arcs(ExportView *view, const HostColumn *column, ExportPairs *pairs)
 {
     Result rc = RESULT_OK;
@@ -260,7 +233,18 @@ Result page_export_hosts(PageDB *db, const PageExportOptions *options)
     Result rc = export_view_begin(&view, db, options);
     view.total = 2 * view.n_pages;
     if (rc == RESULT_OK) {
-        rc = fill_column(&view, &column);
+        rc = column_open(&column, view.n_pages);
+        if (rc == RESULT_OK && column.hosts == NULL) {
+            rc = RESULT_INTERNAL;
+        }
+        for (uint64_t i = 0; i < view.n_pages && rc == RESULT_OK; i++) {
+            PageRef page;
+            rc = export_view_page(&view, i, &page, &view.from);
+            if (rc == RESULT_OK) {
+                column.hosts[i] = page.host;
+                rc = export_view_step(&view);
+            }
+        }
     }
     if (rc == RESULT_OK) {
         rc = export_pairs_new(&pairs,
@@ -273,6 +257,11 @@ Result page_export_hosts(PageDB *db, const PageExportOptions *options)
         rc = export_pairs_each(pairs, put_arc, &view);
     }
     export_pairs_delete(pairs);
-    column_close(&column);
+    if (column.hosts != NULL) {
+        (void)munmap(column.hosts, column.bytes);
+    }
+    if (column.file != NULL) {
+        (void)fclose(column.file);
+    }
     return export_view_end(&view, rc);
 }

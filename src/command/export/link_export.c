@@ -65,12 +65,6 @@ static Result get_links(ExportView *view, uint64_t index, bool kinds, LinkList *
     return rc;
 }
 
-static void forget_links(LinkList *list)
-{
-    free(list->to);
-    free(list->kinds);
-}
-
 static bool link_export_is_wanted(const ExportView *view, uint64_t from, const WeightedLink *link)
 {
     return link->to < view->n_pages && !(view->options->no_self && link->to == from) &&
@@ -112,18 +106,6 @@ static Result put_link(ExportView *view, uint64_t from, const WeightedLink *link
     return RESULT_OK;
 }
 
-static void put_external(ExportView *view, uint64_t from, const char *url, uint8_t kind)
-{
-    export_view_put_page(view, "from", from, &view->from);
-    export_text(&view->rows, "to", url, view->to.length);
-    export_number(&view->rows, "weight", 1);
-    export_number(&view->rows, "cross", 1);
-    export_real(&view->rows, "score", 0);
-    put_kind(&view->rows, kind);
-    export_number(&view->rows, "external", 1);
-    export_row_end(&view->rows);
-}
-
 /* Links out of scope: the last rows of their page, which is view->from. Their targets have no
  * number. */
 static Result export_external(ExportView *view, const PageRef *page)
@@ -139,7 +121,14 @@ static Result export_external(ExportView *view, const PageRef *page)
         buffer_reset(&view->to);
         rc = buffer_append_string(&view->to, url);
         if (rc == RESULT_OK && export_view_passes(view, &view->to, NULL, &view->from)) {
-            put_external(view, page->index, url, kind);
+            export_view_put_page(view, "from", page->index, &view->from);
+            export_text(&view->rows, "to", url, view->to.length);
+            export_number(&view->rows, "weight", 1);
+            export_number(&view->rows, "cross", 1);
+            export_real(&view->rows, "score", 0);
+            put_kind(&view->rows, kind);
+            export_number(&view->rows, "external", 1);
+            export_row_end(&view->rows);
             rc = export_view_turn(view);
         }
     }
@@ -161,7 +150,8 @@ static Result export_links_of(ExportView *view, uint64_t index)
         rc = link_export_is_wanted(view, index, &link) ? put_link(view, index, &link) : RESULT_OK;
         rc = rc == RESULT_OK ? export_view_turn(view) : rc;
     }
-    forget_links(&list);
+    free(list.to);
+    free(list.kinds);
     return rc != RESULT_OK || by_number ? rc : export_external(view, &page);
 }
 

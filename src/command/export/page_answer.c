@@ -291,37 +291,20 @@ static void page_answer_take_type(PageAnswers *answers, TextCapture *capture)
     capture->is_plain = http_header_is_type(&capture->type, "text/plain");
 }
 
-static void take_redirect(PageAnswers *answers, const char *url, size_t length, PageAnswer *answer)
-{
-    HttpField field;
-    unsigned status = answers->stored.status;
-    if (status >= 300 && status < 400 && http_header_find(&answers->header, "Location", &field) &&
-        url_parse(&answers->document, NULL, url, length) == RESULT_OK &&
-        url_parse(&answers->target, &answers->document, field.value, field.value_length) ==
-            RESULT_OK) {
-        answer->redirect = answers->target.href;
-    }
-}
-
 /* ---- its body ---- */
-
-/* The body as it was before it was coded. */
-static Result page_answer_decode(PageAnswers *answers)
-{
-    const Buffer *stored = &answers->stored.body;
-    buffer_trim(&answers->body, KEEP_BYTES);
-    buffer_reset(&answers->body);
-    DecodeStatus status = decode_answer(answers->decoder, &answers->header, buffer_string(stored),
-                                        stored->length, &answers->body, MAX_RATIO);
-    return status == DECODE_MEMORY ? RESULT_MEMORY : RESULT_OK;
-}
 
 static Result page_answer_take_text(PageAnswers *answers, TextCapture *capture, PageAnswer *answer)
 {
     HttpField language = {.value = "", .value_length = 0};
     const TextPage *page = &answers->page;
     (void)http_header_find(&answers->header, "Content-Language", &language);
-    Result rc = page_answer_decode(answers);
+    /* The body as it was before it was coded. */
+    const Buffer *stored = &answers->stored.body;
+    buffer_trim(&answers->body, KEEP_BYTES);
+    buffer_reset(&answers->body);
+    DecodeStatus status = decode_answer(answers->decoder, &answers->header, buffer_string(stored),
+                                        stored->length, &answers->body, MAX_RATIO);
+    Result rc = status == DECODE_MEMORY ? RESULT_MEMORY : RESULT_OK;
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -348,7 +331,14 @@ Result page_answers_read(PageAnswers *answers, const char *url, size_t length,
         return rc == RESULT_MEMORY ? rc : RESULT_OK;
     }
     page_answer_take_type(answers, &capture);
-    take_redirect(answers, url, length, answer);
+    HttpField field;
+    unsigned status = answers->stored.status;
+    if (status >= 300 && status < 400 && http_header_find(&answers->header, "Location", &field) &&
+        url_parse(&answers->document, NULL, url, length) == RESULT_OK &&
+        url_parse(&answers->target, &answers->document, field.value, field.value_length) ==
+            RESULT_OK) {
+        answer->redirect = answers->target.href;
+    }
     answer->is_read = rc == RESULT_OK;
     answer->mime = capture.type.type;
     answer->mime_length = capture.type.type_length;

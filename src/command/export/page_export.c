@@ -189,19 +189,6 @@ static Result page_export_archive_open(Archive *archive, PageDB *db, const char 
     return rc == RESULT_OK ? page_answers_new(&archive->answers, directory, archive->places) : rc;
 }
 
-static void page_export_archive_close(Archive *archive)
-{
-    uint64_t damaged = archive->answers == NULL ? 0 : page_answers_damaged(archive->answers);
-    if (damaged > 0) {
-        (void)fprintf(stderr,
-                      "ragno export: the stored answers of %" PRIu64
-                      " pages could not be read; ragno verify says why\n",
-                      damaged);
-    }
-    page_answers_delete(archive->answers);
-    page_places_delete(archive->places);
-}
-
 /* ---- pages ---- */
 
 static Result export_page(ExportView *view, Archive *archive, uint64_t index)
@@ -265,6 +252,14 @@ Result page_export_pages(PageDB *db, const PageExportOptions *options)
         rc = export_page(&view, &archive, i);
         rc = rc == RESULT_OK ? export_view_step(&view) : rc;
     }
-    page_export_archive_close(&archive);
+    uint64_t damaged = archive.answers == NULL ? 0 : page_answers_damaged(archive.answers);
+    if (damaged > 0) {
+        (void)fprintf(stderr,
+                      "ragno export: the stored answers of %" PRIu64
+                      " pages could not be read; ragno verify says why\n",
+                      damaged);
+    }
+    page_answers_delete(archive.answers);
+    page_places_delete(archive.places);
     return export_view_end(&view, rc);
 }

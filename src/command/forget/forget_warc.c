@@ -252,21 +252,6 @@ static Result archive_strip_fields(Copy *copy, WarcBytes block, Buffer *out, boo
     return rc;
 }
 
-static Result archive_take_metadata(Copy *copy, const WarcRecord *record, bool *changed)
-{
-    const Change change = {.type = NULL};
-    Buffer fields;
-    buffer_init(&fields, BUFFER_NO_LIMIT);
-    Result rc = archive_strip_fields(copy, record->block, &fields, changed);
-    if (rc == RESULT_OK && *changed) {
-        rc = archive_write_changed(copy, record, &change,
-                                   warc_bytes(buffer_string(&fields), fields.length),
-                                   warc_bytes("", 0));
-    }
-    buffer_destroy(&fields);
-    return rc;
-}
-
 static Result archive_take_info(Copy *copy, const WarcRecord *record)
 {
     const Change change = {.filename = copy->name};
@@ -289,7 +274,16 @@ static Result archive_take(Copy *copy, const WarcRecord *record)
         return archive_promote(copy, record);
     }
     if (record->type == WARC_METADATA && copy->targets->n > 0) {
-        rc = archive_take_metadata(copy, record, &changed);
+        const Change change = {.type = NULL};
+        Buffer fields;
+        buffer_init(&fields, BUFFER_NO_LIMIT);
+        rc = archive_strip_fields(copy, record->block, &fields, &changed);
+        if (rc == RESULT_OK && changed) {
+            rc = archive_write_changed(copy, record, &change,
+                                       warc_bytes(buffer_string(&fields), fields.length),
+                                       warc_bytes("", 0));
+        }
+        buffer_destroy(&fields);
     }
     if (rc != RESULT_OK || changed || copy->out == NULL) {
         return rc;

@@ -38,16 +38,6 @@ static void import_command_note_signal(int number)
     atomic_store(&signal_seen, number);
 }
 
-static void import_command_watch_signals(void)
-{
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = import_command_note_signal,
-                               .sa_flags = (int)SA_RESETHAND};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        (void)sigaction(signals[i], &action, NULL);
-    }
-}
-
 /* ---- the command line ---- */
 
 /* 0, an exit status, or COMMAND_HELPED. */
@@ -141,21 +131,6 @@ static void tell_count(uint64_t n, const char *what)
     }
 }
 
-static void import_command_summarize(const ImportCounts *counts, const ImportTotals *totals)
-{
-    (void)fprintf(stderr,
-                  "ragno import: %" PRIu64 " answers with %" PRIu64 " links of %" PRIu64 " records",
-                  totals->pages, totals->links, counts->records);
-    tell_count(totals->known, "not newer than what is known");
-    tell_count(counts->confirmed, "that only confirm another");
-    tell_count(counts->orphans, "whose payload is not known");
-    tell_count(counts->invalid, "that are no answer of HTTP to a URL");
-    tell_count(counts->wrong, "whose digest is wrong");
-    tell_count(counts->damaged, "places that were damaged and passed over");
-    tell_count(totals->refused, "that have no page");
-    (void)fputc('\n', stderr);
-}
-
 static int import_command_status_of(Result rc, int closed, const ImportCounts *counts)
 {
     if (rc == RESULT_CLOSED) {
@@ -208,7 +183,12 @@ static int import_command_run(ImportCommand *command, Config *config)
     if (status != 0) {
         return status;
     }
-    import_command_watch_signals();
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = import_command_note_signal,
+                               .sa_flags = (int)SA_RESETHAND};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        (void)sigaction(signals[i], &action, NULL);
+    }
     progress_begin(&progress, "import", "answers", isatty(STDERR_FILENO) == 1, stderr, mono_now());
     rc = import_command_read(command, &run);
     if (rc == RESULT_OK) {
@@ -223,7 +203,18 @@ static int import_command_run(ImportCommand *command, Config *config)
     ImportTotals totals = *import_store_totals(run.store);
     int closed = import_store_close(run.store);
     if (!command->quiet) {
-        import_command_summarize(&run.counts, &totals);
+        (void)fprintf(stderr,
+                      "ragno import: %" PRIu64 " answers with %" PRIu64 " links of %" PRIu64
+                      " records",
+                      totals.pages, totals.links, run.counts.records);
+        tell_count(totals.known, "not newer than what is known");
+        tell_count(run.counts.confirmed, "that only confirm another");
+        tell_count(run.counts.orphans, "whose payload is not known");
+        tell_count(run.counts.invalid, "that are no answer of HTTP to a URL");
+        tell_count(run.counts.wrong, "whose digest is wrong");
+        tell_count(run.counts.damaged, "places that were damaged and passed over");
+        tell_count(totals.refused, "that have no page");
+        (void)fputc('\n', stderr);
     }
     return import_command_status_of(rc, closed, &run.counts);
 }
@@ -575,16 +566,6 @@ static Result orphan_resolve(ImportFile *file, MapKey key)
     return RESULT_OK;
 }
 
-static Result orphan_resolve_named(ImportFile *file)
-{
-    WarcBytes id = warc_bytes("", 0);
-    WarcBytes date = warc_bytes("", 0);
-    (void)foreign_record_field(&file->record, "warc-record-id", &id);
-    (void)foreign_record_field(&file->record, "warc-date", &date);
-    Result rc = orphan_resolve(file, key_of_names(id, warc_bytes("", 0)));
-    return rc == RESULT_OK ? orphan_resolve(file, key_of_names(file->record.uri, date)) : rc;
-}
-
 /* Whether the record is the next orphan; one that stays so enters the list anew. */
 static bool is_next_orphan(ImportFile *file)
 {
@@ -694,7 +675,13 @@ static Result import_run_take_record(ImportFile *file)
     file->at++;
     if (file->run->is_again) {
         if (record->type == WARC_RESPONSE) {
-            return orphan_resolve_named(file);
+            WarcBytes id = warc_bytes("", 0);
+            WarcBytes date = warc_bytes("", 0);
+            (void)foreign_record_field(&file->record, "warc-record-id", &id);
+            (void)foreign_record_field(&file->record, "warc-date", &date);
+            Result rc = orphan_resolve(file, key_of_names(id, warc_bytes("", 0)));
+            return rc == RESULT_OK ? orphan_resolve(file, key_of_names(file->record.uri, date))
+                                   : rc;
         }
         return is_next_orphan(file) && import_run_take_url(file) ? take_revisit(file) : RESULT_OK;
     }

@@ -374,21 +374,6 @@ int import_store_close(ImportStore *import)
 
 /* ---- a capture ---- */
 
-/* What a fetching thread does with the answer of a robots.txt. Without memory its sitemaps are not
- * known. */
-static void import_store_note_sitemaps(const ImportStore *import, FetchResult *fetch)
-{
-    Robots *robots = NULL;
-    size_t length = 0;
-    const char *text = fetch_result_text(fetch, &length);
-    if (import->config->scope_sitemaps && fetch->kind == FETCHED_ROBOTS &&
-        fetch->answer.status >= 200 && fetch->answer.status < 300 &&
-        robots_parse(text, length, import->config->robots_agent, &robots) == RESULT_OK) {
-        fetch_result_note_sitemaps(fetch, robots);
-        robots_delete(robots);
-    }
-}
-
 Result import_store_add(ImportStore *import, const ImportCapture *capture)
 {
     Hash128 hash = hash_128(capture->url, strlen(capture->url));
@@ -403,7 +388,17 @@ Result import_store_add(ImportStore *import, const ImportCapture *capture)
         fetch_result_delete(fetch);
         return rc;
     }
-    import_store_note_sitemaps(import, fetch);
+    /* What a fetching thread does with the answer of a robots.txt. Without memory its sitemaps are
+     * not known. */
+    Robots *robots = NULL;
+    size_t length = 0;
+    const char *text = fetch_result_text(fetch, &length);
+    if (import->config->scope_sitemaps && fetch->kind == FETCHED_ROBOTS &&
+        fetch->answer.status >= 200 && fetch->answer.status < 300 &&
+        robots_parse(text, length, import->config->robots_agent, &robots) == RESULT_OK) {
+        fetch_result_note_sitemaps(fetch, robots);
+        robots_delete(robots);
+    }
     fetch->request.usage_no_store = (uint8_t)config_usages(import->config);
     import->batch[import->n++] = fetch;
     import->bytes += fetch->cost.bytes;

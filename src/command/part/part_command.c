@@ -171,23 +171,6 @@ static bool is_of_last(const PartCopy *copy, const WarcRecord *record)
            warc_id_parse(value, &id) && memcmp(&id, &copy->last_id, sizeof id) == 0;
 }
 
-static Result part_copy_take_capture(PartCopy *copy, const WarcRecord *record)
-{
-    bool again = was_copied(copy, copy->file->name, record->offset);
-    Result rc = part_copy_judge(copy, record, &copy->last);
-    copy->last_id = record->id;
-    if (rc != RESULT_OK || !copy->last || again) {
-        copy->last = copy->last || again;
-        return rc;
-    }
-    if (record->type == WARC_REVISIT && !copy->all) {
-        rc = copy_original(copy, record);
-    }
-    rc = rc == RESULT_OK ? write_record(copy, record, text_source_member(copy->source)) : rc;
-    copy->counts->captures++;
-    return rc == RESULT_OK ? note_copied(copy, copy->file->name, record->offset) : rc;
-}
-
 static Result part_copy_take(PartCopy *copy, const WarcRecord *record)
 {
     WarcBytes member = text_source_member(copy->source);
@@ -197,7 +180,19 @@ static Result part_copy_take(PartCopy *copy, const WarcRecord *record)
         return buffer_append(&copy->info, member.bytes, member.length);
     }
     if (is_capture(record)) {
-        return part_copy_take_capture(copy, record);
+        bool again = was_copied(copy, copy->file->name, record->offset);
+        Result rc = part_copy_judge(copy, record, &copy->last);
+        copy->last_id = record->id;
+        if (rc != RESULT_OK || !copy->last || again) {
+            copy->last = copy->last || again;
+            return rc;
+        }
+        if (record->type == WARC_REVISIT && !copy->all) {
+            rc = copy_original(copy, record);
+        }
+        rc = rc == RESULT_OK ? write_record(copy, record, text_source_member(copy->source)) : rc;
+        copy->counts->captures++;
+        return rc == RESULT_OK ? note_copied(copy, copy->file->name, record->offset) : rc;
     }
     bool wanted = copy->all || (copy->last && is_of_last(copy, record));
     return wanted ? write_record(copy, record, member) : RESULT_OK;
@@ -332,22 +327,6 @@ static Result warc_export_write_output(void *context, const char *bytes, size_t 
     return output_file_write(context, bytes, length);
 }
 
-static void warc_export_summarize(const PartCounts *counts)
-{
-    (void)fprintf(
-        stderr, "ragno export: %" PRIu64 " captures, %" PRIu64 " records of %" PRIu64 " (%.1f MB)",
-        counts->captures, counts->records, counts->source.records, 1e-6 * (double)counts->bytes);
-    if (counts->originals > 0) {
-        (void)fprintf(stderr, ", %" PRIu64 " captures for revisits that refer to them",
-                      counts->originals);
-    }
-    if (counts->orphans > 0) {
-        (void)fprintf(stderr, ", %" PRIu64 " revisits whose payload is not in this archive",
-                      counts->orphans);
-    }
-    (void)fputc('\n', stderr);
-}
-
 static int warc_export_run(const TextExport *command)
 {
     OutputFile output;
@@ -370,7 +349,19 @@ static int warc_export_run(const TextExport *command)
     rc = output_file_close(&output, rc);
     progress_end(&progress);
     if (!command->quiet && rc == RESULT_OK && !output.is_gone) {
-        warc_export_summarize(&counts);
+        (void)fprintf(
+            stderr,
+            "ragno export: %" PRIu64 " captures, %" PRIu64 " records of %" PRIu64 " (%.1f MB)",
+            counts.captures, counts.records, counts.source.records, 1e-6 * (double)counts.bytes);
+        if (counts.originals > 0) {
+            (void)fprintf(stderr, ", %" PRIu64 " captures for revisits that refer to them",
+                          counts.originals);
+        }
+        if (counts.orphans > 0) {
+            (void)fprintf(stderr, ", %" PRIu64 " revisits whose payload is not in this archive",
+                          counts.orphans);
+        }
+        (void)fputc('\n', stderr);
     }
     return text_export_status(rc, &counts.source);
 }

@@ -61,15 +61,6 @@ static Result text_writer_new(TextWriter **out, const TextWriterOptions *options
 
 /* ---- JSON ---- */
 
-static void put_bytes(JsonWriter *json, const char *name, const char *bytes, size_t length)
-{
-    if (bytes == NULL) {
-        json_null(json, name);
-    } else {
-        json_text(json, name, bytes, length);
-    }
-}
-
 /* Line feeds and tabs in a heading are blanks. */
 static void put_heading(TextWriter *writer, JsonWriter *json, VisibleHeading heading)
 {
@@ -102,7 +93,12 @@ static Result text_writer_put_json(TextWriter *writer, const TextPages *pages, c
     json_text(&json, "url", capture->url.bytes, capture->url.length);
     json_string(&json, "time", warc_date_format(capture->date, text));
     json_count(&json, "status", capture->status);
-    put_bytes(&json, "type", capture->type.type, capture->type.type_length);
+    const char *name = "type";
+    if (capture->type.type == NULL) {
+        json_null(&json, name);
+    } else {
+        json_text(&json, name, capture->type.type, capture->type.type_length);
+    }
     json_string(&json, "encoding", page->visible.encoding);
     json_string(&json, "language", page->language);
     json_string(&json, "declared_language", page->declared);
@@ -126,14 +122,6 @@ static Result text_writer_put_json(TextWriter *writer, const TextPages *pages, c
 }
 
 /* ---- pages of a WACZ ---- */
-
-static Result put_pages_head(const TextWriter *writer, Buffer *out)
-{
-    return buffer_printf(out,
-                         "{\"format\": \"json-pages-1.0\", \"id\": \"pages\", "
-                         "\"title\": \"All Pages\", \"hasText\": %s}\n",
-                         writer->options.no_text ? "false" : "true");
-}
 
 static Result put_wacz_page(const TextWriter *writer, const TextPage *page, Buffer *out)
 {
@@ -248,7 +236,10 @@ static Result text_writer_flush(TextWriter *writer, Buffer *out)
 static Result text_writer_begin(TextWriter *writer, const char *filename, WallTime now, Buffer *out)
 {
     if (writer->options.format == TEXT_WACZ_PAGES) {
-        return put_pages_head(writer, out);
+        return buffer_printf(out,
+                             "{\"format\": \"json-pages-1.0\", \"id\": \"pages\", "
+                             "\"title\": \"All Pages\", \"hasText\": %s}\n",
+                             writer->options.no_text ? "false" : "true");
     }
     if (writer->options.format != TEXT_WET) {
         return RESULT_OK;
@@ -331,15 +322,6 @@ static Result worker_init(Worker *worker, Run *run)
         rc = text_pages_new(&worker->pages, &options->pages);
     }
     return rc == RESULT_OK ? text_writer_new(&worker->writer, &options->writer) : rc;
-}
-
-static void worker_destroy(Worker *worker)
-{
-    text_source_delete(worker->source);
-    text_pages_delete(worker->pages);
-    text_writer_delete(worker->writer);
-    text_filter_destroy(&worker->filter);
-    buffer_destroy(&worker->out);
 }
 
 /* Writes what there is of a job, in its turn. */
@@ -460,19 +442,6 @@ static Result write_begin(const TextRunOptions *options, OutputFile *output)
     return rc;
 }
 
-static void add_counts(TextTotals *totals, const TextCounts *more)
-{
-    TextCounts *sum = &totals->counts;
-    sum->records += more->records;
-    sum->captures += more->captures;
-    sum->html_bytes += more->html_bytes;
-    sum->undecoded += more->undecoded;
-    sum->damaged += more->damaged;
-    sum->missing += more->missing;
-    sum->unreadable += more->unreadable;
-    sum->newest = more->newest.us > sum->newest.us ? more->newest : sum->newest;
-}
-
 static Result run_workers(Run *run, Worker *workers, unsigned n, Progress *progress,
                           TextTotals *totals)
 {
@@ -496,9 +465,23 @@ static Result run_workers(Run *run, Worker *workers, unsigned n, Progress *progr
     }
     for (unsigned i = 0; i < n; i++) {
         if (workers[i].source != NULL) {
-            add_counts(totals, text_source_counts(workers[i].source));
+            const TextCounts *more = text_source_counts(workers[i].source);
+            TextCounts *sum = &totals->counts;
+            sum->records += more->records;
+            sum->captures += more->captures;
+            sum->html_bytes += more->html_bytes;
+            sum->undecoded += more->undecoded;
+            sum->damaged += more->damaged;
+            sum->missing += more->missing;
+            sum->unreadable += more->unreadable;
+            sum->newest = more->newest.us > sum->newest.us ? more->newest : sum->newest;
         }
-        worker_destroy(&workers[i]);
+        Worker *worker = &workers[i];
+        text_source_delete(worker->source);
+        text_pages_delete(worker->pages);
+        text_writer_delete(worker->writer);
+        text_filter_destroy(&worker->filter);
+        buffer_destroy(&worker->out);
     }
     totals->pages = atomic_load(&run->n_pages);
     return rc;

@@ -42,19 +42,6 @@ static bool take_keys(TopModel *model, TopFeed *feed)
     return true;
 }
 
-static void draw(TopModel *model)
-{
-    Canvas canvas;
-    int rows = 0;
-    int columns = 0;
-    top_terminal_size(&rows, &columns);
-    if (canvas_init(&canvas, rows, columns) == RESULT_OK) {
-        top_view_draw(model, wall_now(), &canvas);
-        top_terminal_show(&canvas);
-    }
-    canvas_destroy(&canvas);
-}
-
 static int top_watch(TopModel *model, TopFeed *feed)
 {
     struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
@@ -63,7 +50,15 @@ static int top_watch(TopModel *model, TopFeed *feed)
     top_feed_lock(feed);
     top_feed_ask(feed, WISH_LOOK);
     while (goes_on) {
-        draw(model);
+        Canvas canvas;
+        int rows = 0;
+        int columns = 0;
+        top_terminal_size(&rows, &columns);
+        if (canvas_init(&canvas, rows, columns) == RESULT_OK) {
+            top_view_draw(model, wall_now(), &canvas);
+            top_terminal_show(&canvas);
+        }
+        canvas_destroy(&canvas);
         top_feed_unlock(feed);
         int n = poll(fds, 2, CLOCK_MS); /* SIGWINCH ends it */
         if (n < 0 && errno != EINTR) {

@@ -240,20 +240,6 @@ static void take_agents(TopFeed *feed)
     free(rows);
 }
 
-/* The agent of a row that is chosen. */
-static void show_agent(TopFeed *feed, const char *row)
-{
-    char *words[] = {(char *)(uintptr_t) "status"};
-    unsigned long agent = strncmp(row, "agent ", 6) == 0 ? strtoul(row + 6, NULL, 10) : ULONG_MAX;
-    buffer_reset(&feed->text);
-    buffer_reset(&feed->error);
-    if (agent < feed->console->table.n_agents) {
-        (void)console_ask_agent(feed->console, (uint16_t)agent, words, 1, top_feed_gather, feed);
-    }
-    top_feed_show(feed, TOP_DETAILS,
-                  buffer_string(feed->text.length > 0 ? &feed->text : &feed->error));
-}
-
 /* ---- one crawl ---- */
 
 /* Asks the crawl; the lines are in feed->text. False: feed->error says why not. */
@@ -279,14 +265,6 @@ static bool ask_crawl(TopFeed *feed, const char *const *words, size_t n, Buffer 
     return rc == RESULT_OK;
 }
 
-/* The status of a crawl that does not answer is what it wrote last. */
-static void read_status_file(TopFeed *feed)
-{
-    Path path;
-    buffer_reset(&feed->text);
-    (void)file_read(file_path(&path, "%s/status.json", feed->view->directory), &feed->text);
-}
-
 static void top_feed_take_status(TopFeed *feed)
 {
     static const char *const words[] = {"status", "json"};
@@ -296,7 +274,10 @@ static void top_feed_take_status(TopFeed *feed)
     }
     bool answers = ask_crawl(feed, words, 2, NULL);
     if (!answers) {
-        read_status_file(feed);
+        /* The status of a crawl that does not answer is what it wrote last. */
+        Path path;
+        buffer_reset(&feed->text);
+        (void)file_read(file_path(&path, "%s/status.json", feed->view->directory), &feed->text);
     }
     top_model_status(top_feed_take(feed),
                      feed->text.length == 0 ? NULL : buffer_string(&feed->text),
@@ -402,7 +383,18 @@ static void show_details(TopFeed *feed, const char *origin)
 {
     Buffer text = {.limit = BUFFER_NO_LIMIT};
     if (feed->console != NULL) {
-        show_agent(feed, origin);
+        /* The agent of a row that is chosen. */
+        char *words[] = {(char *)(uintptr_t) "status"};
+        unsigned long agent =
+            strncmp(origin, "agent ", 6) == 0 ? strtoul(origin + 6, NULL, 10) : ULONG_MAX;
+        buffer_reset(&feed->text);
+        buffer_reset(&feed->error);
+        if (agent < feed->console->table.n_agents) {
+            (void)console_ask_agent(feed->console, (uint16_t)agent, words, 1, top_feed_gather,
+                                    feed);
+        }
+        top_feed_show(feed, TOP_DETAILS,
+                      buffer_string(feed->text.length > 0 ? &feed->text : &feed->error));
         return;
     }
     Result rc = top_about_host(feed->view, origin, wall_now(), &text);
@@ -414,16 +406,11 @@ static void show_details(TopFeed *feed, const char *origin)
 
 /* ---- what is asked for ---- */
 
-/* What `deny`, `allow` and `host` of the crawl take: a host's name. */
-static const char *top_feed_name_of(const char *origin)
-{
-    const char *slashes = strstr(origin, "//");
-    return slashes == NULL ? origin : slashes + 2;
-}
-
 static void top_feed_serve(TopFeed *feed, const TopAsk *ask)
 {
-    const char *name = top_feed_name_of(ask->subject);
+    /* What `deny`, `allow` and `host` of the crawl take: a host's name. */
+    const char *slashes = strstr(ask->subject, "//");
+    const char *name = slashes == NULL ? ask->subject : slashes + 2;
     const char *pause[] = {ask->is_paused ? "resume" : "pause"};
     const char *deny[] = {ask->wish == WISH_DENY ? "deny" : "allow", name};
     const char *host[] = {"host", name, ask->wish == WISH_VISIT ? "visit" : "revive"};

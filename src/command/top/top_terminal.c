@@ -68,16 +68,6 @@ static uint32_t next_character(const char **text)
     return character;
 }
 
-static int width_of(const char *text)
-{
-    int n = 0;
-    while (*text != '\0') {
-        (void)next_character(&text);
-        n++;
-    }
-    return n;
-}
-
 int canvas_text(Canvas *canvas, int row, int column, int width, CanvasStyle style, const char *text)
 {
     for (int i = 0; i < width && *text != '\0'; i++) {
@@ -89,7 +79,10 @@ int canvas_text(Canvas *canvas, int row, int column, int width, CanvasStyle styl
 void canvas_right(Canvas *canvas, int row, int column, int width, CanvasStyle style,
                   const char *text)
 {
-    int n = width_of(text);
+    int n = 0;
+    for (const char *at = text; *at != '\0'; n++) {
+        (void)next_character(&at);
+    }
     int blank = n < width ? width - n : 0;
     (void)canvas_text(canvas, row, column + blank, width - blank, style, text);
 }

@@ -77,18 +77,6 @@ static CanvasStyle style_of_state(const TopModel *model, const char *state)
                                                                 : STYLE_WARN;
 }
 
-static void draw_title(const TopModel *model, WallTime now, Canvas *canvas)
-{
-    char left[TOP_TEXT_BYTES + 16];
-    char right[WORDS_BYTES + 8];
-    char time[WORDS_BYTES];
-    (void)snprintf(left, sizeof left, " ragno top  %s", model->directory);
-    (void)snprintf(right, sizeof right, " %s UTC ", words_time(now, time) + 11);
-    (void)canvas_text(canvas, 0, 0, canvas->columns - CLOCK_WIDTH, STYLE_TITLE, left);
-    canvas_right(canvas, 0, canvas->columns - CLOCK_WIDTH, CLOCK_WIDTH, STYLE_TITLE, right);
-    canvas_style(canvas, 0, STYLE_TITLE);
-}
-
 static void draw_state(const TopModel *model, Canvas *canvas)
 {
     char state[FIELD_BYTES];
@@ -395,15 +383,6 @@ static const char *top_view_help(void)
            "and answers 5xx; state: what the host waits for. Times are UTC.\n";
 }
 
-static size_t count_lines(const char *text)
-{
-    size_t n = 0;
-    for (const char *at = text; *at != '\0'; at++) {
-        n += *at == '\n';
-    }
-    return n;
-}
-
 static void draw_text(TopModel *model, Canvas *canvas)
 {
     static const char *const titles[] = {[TOP_HOSTS] = "",
@@ -415,7 +394,10 @@ static void draw_text(TopModel *model, Canvas *canvas)
                        : model->text == NULL     ? "...\n"
                                                  : model->text;
     size_t page = top_view_page(canvas->rows);
-    size_t lines = count_lines(text);
+    size_t lines = 0;
+    for (const char *at = text; *at != '\0'; at++) {
+        lines += *at == '\n';
+    }
     char title[2 * TOP_TEXT_BYTES];
     if (model->text_first + page > lines) {
         model->text_first = lines > page ? lines - page : 0;
@@ -440,28 +422,24 @@ static void draw_text(TopModel *model, Canvas *canvas)
 
 /* ---- the last line ---- */
 
-static void draw_prompt(const TopModel *model, Canvas *canvas, int row)
-{
-    static const char *const questions[] = {
-        [PROMPT_NONE] = "",
-        [PROMPT_FILTER] = "hosts that contain: ",
-        [PROMPT_URL] = "why, about which URL: ",
-        [PROMPT_DELAY] =
-            "pause between two fetches of the host (such as 30s; empty: as configured): ",
-        [PROMPT_DENY] = "deny the host, so that nothing of it is fetched any more? (y/n) "};
-    int at = canvas_text(canvas, row, 0, canvas->columns, STYLE_STRONG, questions[model->prompt]);
-    int room = canvas->columns - at - 1;
-    int length = (int)strlen(model->input);
-    const char *end = model->input + (length > room && room > 0 ? length - room : 0);
-    at = canvas_text(canvas, row, at, canvas->columns - at, STYLE_PLAIN, end);
-    canvas_character(canvas, row, at, STYLE_TITLE, ' ');
-}
-
 static void draw_last_line(const TopModel *model, Canvas *canvas)
 {
     int row = canvas->rows - 1;
     if (model->prompt != PROMPT_NONE) {
-        draw_prompt(model, canvas, row);
+        static const char *const questions[] = {
+            [PROMPT_NONE] = "",
+            [PROMPT_FILTER] = "hosts that contain: ",
+            [PROMPT_URL] = "why, about which URL: ",
+            [PROMPT_DELAY] =
+                "pause between two fetches of the host (such as 30s; empty: as configured): ",
+            [PROMPT_DENY] = "deny the host, so that nothing of it is fetched any more? (y/n) "};
+        int at =
+            canvas_text(canvas, row, 0, canvas->columns, STYLE_STRONG, questions[model->prompt]);
+        int room = canvas->columns - at - 1;
+        int length = (int)strlen(model->input);
+        const char *end = model->input + (length > room && room > 0 ? length - room : 0);
+        at = canvas_text(canvas, row, at, canvas->columns - at, STYLE_PLAIN, end);
+        canvas_character(canvas, row, at, STYLE_TITLE, ' ');
     } else if (model->message[0] != '\0') {
         (void)canvas_text(canvas, row, 0, canvas->columns, model->is_bad ? STYLE_BAD : STYLE_GOOD,
                           model->message);
@@ -476,7 +454,14 @@ static void draw_last_line(const TopModel *model, Canvas *canvas)
 
 void top_view_draw(TopModel *model, WallTime now, Canvas *canvas)
 {
-    draw_title(model, now, canvas);
+    char left[TOP_TEXT_BYTES + 16];
+    char right[WORDS_BYTES + 8];
+    char time[WORDS_BYTES];
+    (void)snprintf(left, sizeof left, " ragno top  %s", model->directory);
+    (void)snprintf(right, sizeof right, " %s UTC ", words_time(now, time) + 11);
+    (void)canvas_text(canvas, 0, 0, canvas->columns - CLOCK_WIDTH, STYLE_TITLE, left);
+    canvas_right(canvas, 0, canvas->columns - CLOCK_WIDTH, CLOCK_WIDTH, STYLE_TITLE, right);
+    canvas_style(canvas, 0, STYLE_TITLE);
     draw_state(model, canvas);
     draw_rates(model, canvas);
     draw_figures(model, canvas);

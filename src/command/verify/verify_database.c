@@ -139,16 +139,6 @@ static void tally(Database *database, const PageRef *page)
     t->again |= page->n_crawls > 1;
 }
 
-static void check_scheduled(Database *database, const PageRef *page)
-{
-    bool wanted = page->level != PAGE_DB_NO_LEVEL && database->states[page->host] == HOST_ACTIVE;
-    if (wanted && !bits_has(database->scheduled, page->index)) {
-        database->schedule_problems++;
-        verify_problem(database->verify, VERIFY_DATABASE, "not scheduled, but has level %u: %.*s",
-                       page->level, (int)page->url_length, page->url);
-    }
-}
-
 static void verify_database_check_pages(Database *database, bool has_schedule)
 {
     Verify *verify = database->verify;
@@ -165,7 +155,14 @@ static void verify_database_check_pages(Database *database, bool has_schedule)
         }
         if (has_schedule) {
             tally(database, &page);
-            check_scheduled(database, &page);
+            bool wanted =
+                page.level != PAGE_DB_NO_LEVEL && database->states[page.host] == HOST_ACTIVE;
+            if (wanted && !bits_has(database->scheduled, page.index)) {
+                database->schedule_problems++;
+                verify_problem(database->verify, VERIFY_DATABASE,
+                               "not scheduled, but has level %u: %.*s", page.level,
+                               (int)page.url_length, page.url);
+            }
         }
         verify_database_check_page(database, &page);
     }

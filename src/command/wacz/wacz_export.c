@@ -407,13 +407,6 @@ static int complain_file(const char *path, Result rc)
     return EXIT_IO;
 }
 
-static void wacz_export_summarize(const WaczCommand *command)
-{
-    (void)fprintf(stderr, "ragno export: %s: %" PRIu64 " captures, %" PRIu64 " pages (%.1f MB)\n",
-                  command->archive.output, command->counts.captures, command->pages.pages,
-                  1e-6 * (double)command->counts.bytes);
-}
-
 static int wacz_export_run(WaczCommand *command)
 {
     const char *path = command->archive.output;
@@ -435,7 +428,10 @@ static int wacz_export_run(WaczCommand *command)
         (void)unlink(path);
         (void)complain_file(path, rc);
     } else if (!command->archive.quiet) {
-        wacz_export_summarize(command);
+        (void)fprintf(stderr,
+                      "ragno export: %s: %" PRIu64 " captures, %" PRIu64 " pages (%.1f MB)\n",
+                      command->archive.output, command->counts.captures, command->pages.pages,
+                      1e-6 * (double)command->counts.bytes);
     }
     return text_export_status(rc, &command->counts.source);
 }

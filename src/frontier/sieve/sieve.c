@@ -209,7 +209,6 @@ Result sieve_merge_step(SieveMerge *merge, MonoTime until)
     Result rc = RESULT_OK;
     if (merge->edge_buckets < progress.bucket) {
         /* Buckets that are merged and whose edges were lost with the process. */
-        rc = RESULT_OK;
         merge->replaying = true;
         do {
             rc = drum_merge_replay(merge->drum_merge, merge->edge_buckets);
@@ -220,7 +219,6 @@ Result sieve_merge_step(SieveMerge *merge, MonoTime until)
     }
     if (!merge->sorted) {
         /* RESULT_NOT_FOUND: all are done. */
-        rc = RESULT_OK;
         do {
             rc = drum_merge_step(merge->drum_merge);
             if (rc == RESULT_OK) {

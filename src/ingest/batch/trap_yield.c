@@ -101,20 +101,6 @@ static uint32_t worth(const Pattern *pattern)
     return pattern->state == TRAP_PARKED ? UINT32_MAX : pattern->fetched;
 }
 
-/* A place for a new pattern: a free one has fetched nothing. */
-static Pattern *trap_yield_make_room(TrapYield *table, Pattern *set)
-{
-    Pattern *least = &set[0];
-    for (size_t i = 1; i < WAYS; i++) {
-        if (worth(&set[i]) < worth(least)) {
-            least = &set[i];
-        }
-    }
-    table->n_held -= least->state != TRAP_FREE;
-    free(least->contents);
-    return least;
-}
-
 /* Whether the content is new to the pattern, as far as it remembers; then it is remembered. Two
  * bits each, and all are forgotten when a quarter is set: some sixty contents, of which one in
  * sixteen may be taken for another. Without memory everything is new. */
@@ -182,7 +168,15 @@ bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_n
     }
     Pattern *found = trap_yield_find(set, &key);
     if (found == NULL) {
-        found = trap_yield_make_room(table, set);
+        /* A place for a new pattern: a free one has fetched nothing. */
+        found = &set[0];
+        for (size_t i = 1; i < WAYS; i++) {
+            if (worth(&set[i]) < worth(found)) {
+                found = &set[i];
+            }
+        }
+        table->n_held -= found->state != TRAP_FREE;
+        free(found->contents);
         *found = (Pattern){.key = {key.high, key.low}};
     }
     if (content != 0) {

@@ -87,19 +87,6 @@ static bool has_enough_locked(const Scoring *scoring)
     return options->share >= 1 || (double)(scoring->all_ns + scoring->cost_ns) <= earned_ns;
 }
 
-/* A round has ended; what it cost decides when the next one may begin. */
-static void scoring_settle(Scoring *scoring)
-{
-    int64_t own_ns = cpu_thread_ns();
-    mutex_lock(&scoring->mutex);
-    int64_t all_ns = own_ns + atomic_load(&scoring->moves_ns);
-    scoring->stats.rounds++;
-    scoring->stats.cpu_us = (uint64_t)own_ns / 1000;
-    scoring->cost_ns = all_ns - scoring->all_ns;
-    scoring->all_ns = all_ns;
-    mutex_unlock(&scoring->mutex);
-}
-
 /* Waits for a reason to compute; false: the end. */
 static bool scoring_wait_for_pages(Scoring *scoring)
 {
@@ -200,9 +187,12 @@ static const char *scoring_words_of(const Scoring *scoring)
     return words == NULL ? "" : words;
 }
 
-/* What the configuration says now. */
-static void set_up_computation(Scoring *scoring)
+/* That the precision was not reached is told; the scores are the best there are. */
+static bool scoring_compute(Scoring *scoring)
 {
+    MonoTime start = mono_now();
+    thread_step("computing scores");
+    /* What the configuration says now. */
     mutex_lock(&scoring->mutex);
     ScoringOptions options = scoring->options;
     mutex_unlock(&scoring->mutex);
@@ -212,14 +202,6 @@ static void set_up_computation(Scoring *scoring)
     } else {
         scoring->hits->hits->precision = options.precision;
     }
-}
-
-/* That the precision was not reached is told; the scores are the best there are. */
-static bool scoring_compute(Scoring *scoring)
-{
-    MonoTime start = mono_now();
-    thread_step("computing scores");
-    set_up_computation(scoring);
     int rc = scoring->scorer.update(scoring->scorer.state);
     uint64_t ms = (uint64_t)mono_ms_between(start, mono_now());
     if (scoring_is_stopping(scoring)) {
@@ -249,7 +231,15 @@ static void *scoring_main(void *argument)
         if (scoring_compute(scoring)) {
             scoring_sweep(scoring, entries);
         }
-        scoring_settle(scoring);
+        /* A round has ended; what it cost decides when the next one may begin. */
+        int64_t own_ns = cpu_thread_ns();
+        mutex_lock(&scoring->mutex);
+        int64_t all_ns = own_ns + atomic_load(&scoring->moves_ns);
+        scoring->stats.rounds++;
+        scoring->stats.cpu_us = (uint64_t)own_ns / 1000;
+        scoring->cost_ns = all_ns - scoring->all_ns;
+        scoring->all_ns = all_ns;
+        mutex_unlock(&scoring->mutex);
         thread_step("waiting for pages");
     }
     free(entries);

@@ -127,21 +127,6 @@ static const HostLimits *limits_of(Batch *batch, BatchHost *host, const PageRef 
     return host->has_limits ? &host->limits : &batch->limits;
 }
 
-/* Which limit the new URL is beyond; address may be NULL. -1: none. */
-static int find_limit(const HostLimits *most, const BatchHost *host, const BatchGroup *domain,
-                      const BatchGroup *address)
-{
-    bool is_first = host->record.domain == 0 && host->record.urls == 0;
-    return is_first && host_groups_is_beyond(domain->record.hosts, most->hosts_per_domain)
-               ? (int)DOMAIN_HOSTS
-           : host_groups_is_beyond(domain->record.queued, most->urls_per_domain) ? (int)DOMAIN_URLS
-           : host_groups_is_beyond(domain->record.pages, most->pages_per_domain) ? (int)DOMAIN_PAGES
-           : address != NULL &&
-                   host_groups_is_beyond(address->record.queued, most->urls_per_address)
-               ? (int)ADDRESS_URLS
-               : -1;
-}
-
 const char *host_groups_refuse(Batch *batch, BatchHost *host, const PageRef *page, Refusal *why)
 {
     if (batch->store->groups == NULL) {
@@ -156,7 +141,17 @@ const char *host_groups_refuse(Batch *batch, BatchHost *host, const PageRef *pag
     if (batch->result != RESULT_OK) {
         return NULL;
     }
-    int limit = find_limit(limits_of(batch, host, page), host, domain, address);
+    /* Which limit the new URL is beyond; address may be NULL. -1: none. */
+    const HostLimits *most = limits_of(batch, host, page);
+    bool is_first = host->record.domain == 0 && host->record.urls == 0;
+    int limit =
+        is_first && host_groups_is_beyond(domain->record.hosts, most->hosts_per_domain)
+            ? (int)DOMAIN_HOSTS
+        : host_groups_is_beyond(domain->record.queued, most->urls_per_domain) ? (int)DOMAIN_URLS
+        : host_groups_is_beyond(domain->record.pages, most->pages_per_domain) ? (int)DOMAIN_PAGES
+        : address != NULL && host_groups_is_beyond(address->record.queued, most->urls_per_address)
+            ? (int)ADDRESS_URLS
+            : -1;
     if (batch->result != RESULT_OK) {
         return NULL;
     }

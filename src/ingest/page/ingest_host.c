@@ -81,22 +81,6 @@ static uint32_t ingest_host_changed(uint32_t number, unsigned before, unsigned a
     return changed > 0 ? (uint32_t)changed : 0; /* what was queued may have been taken back */
 }
 
-/* What is known of the URLs that will be tried again. */
-static void note_tries(HostRecord *record, const FetchResult *fetch)
-{
-    int64_t end_ms =
-        fetch->cost.wall_start.us / 1000 + mono_ms_between(fetch->cost.start, fetch->cost.end);
-    bool stays = !fetch->final && !fetch->host.drop && !fetch->host.park;
-    unsigned before = fetch->request.tries_before;
-    unsigned after = stays ? fetch->request.tries : 0;
-    int64_t until_ms = end_ms + fetch->host.url_left_ms;
-    record->retried = ingest_host_changed(record->retried, before > 0, after > 0);
-    record->failed_tries = ingest_host_changed(record->failed_tries, before, after);
-    if (fetch->host.url_left_ms > 0 && record->retried_until_ms < until_ms) {
-        record->retried_until_ms = until_ms;
-    }
-}
-
 void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
     if (fetch->kind != FETCHED_NOTHING && !fetch->request.by_agent) {
@@ -107,7 +91,18 @@ void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch)
         note_health(&host->record, fetch); /* a refusal by robots.txt is no fetch */
     }
     if (fetch->request.has_page && !fetch->request.check) {
-        note_tries(&host->record, fetch);
+        /* What is known of the URLs that will be tried again. */
+        int64_t end_ms =
+            fetch->cost.wall_start.us / 1000 + mono_ms_between(fetch->cost.start, fetch->cost.end);
+        bool stays = !fetch->final && !fetch->host.drop && !fetch->host.park;
+        unsigned before = fetch->request.tries_before;
+        unsigned after = stays ? fetch->request.tries : 0;
+        int64_t until_ms = end_ms + fetch->host.url_left_ms;
+        host->record.retried = ingest_host_changed(host->record.retried, before > 0, after > 0);
+        host->record.failed_tries = ingest_host_changed(host->record.failed_tries, before, after);
+        if (fetch->host.url_left_ms > 0 && host->record.retried_until_ms < until_ms) {
+            host->record.retried_until_ms = until_ms;
+        }
     }
 }
 
@@ -182,31 +177,6 @@ Result ingest_host_note_usage_file(Batch *batch, const BatchHost *host, const Fe
 
 /* ---- hosts that are given up, or full ---- */
 
-static Result fill_host(Batch *batch, BatchHost *host, HostLimit limit)
-{
-    uint64_t removed = 0;
-    host->record.state = HOST_FULL;
-    host->record.drop_class = (uint8_t)limit;
-    host->cleared = true;
-    Result rc = schedule_clear_host(batch->store->schedule, batch->txn, host->host, &removed);
-    batch->totals.refused[limit == LIMIT_HOST_PAGES     ? REFUSED_QUOTA
-                          : limit == LIMIT_DOMAIN_PAGES ? REFUSED_DOMAIN
-                                                        : REFUSED_ADDRESS] += removed;
-    host_groups_left(batch, host, removed);
-    return rc;
-}
-
-/* That a name does not exist is believed when it was said several times, ever longer apart. */
-static void plan_recheck(const Batch *batch, HostRecord *record, int64_t now_ms)
-{
-    int64_t wait_ms = batch->options->name_recheck_ms;
-    if (record->state == HOST_DROPPED && record->drop_class == FETCH_NO_NAME && wait_ms > 0 &&
-        record->rechecks < INGEST_HOST_RECHECKS) {
-        record->recheck_ms = now_ms + (wait_ms << record->rechecks);
-        record->rechecks++;
-    }
-}
-
 static Result ingest_host_set_aside_one(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
     uint64_t urls = 0;
@@ -216,7 +186,13 @@ static Result ingest_host_set_aside_one(Batch *batch, BatchHost *host, const Fet
     Result rc =
         host_parking_set_aside(batch->store->schedule, batch->txn, host->host, &host->record, state,
                                (uint8_t)fetch->answer.class, now_ms, &urls);
-    plan_recheck(batch, &host->record, now_ms);
+    /* That a name does not exist is believed when it was said several times, ever longer apart. */
+    int64_t wait_ms = batch->options->name_recheck_ms;
+    if (host->record.state == HOST_DROPPED && host->record.drop_class == FETCH_NO_NAME &&
+        wait_ms > 0 && host->record.rechecks < INGEST_HOST_RECHECKS) {
+        host->record.recheck_ms = now_ms + (wait_ms << host->record.rechecks);
+        host->record.rechecks++;
+    }
     host->cleared = true;
     batch->totals.hosts_dropped += state == HOST_DROPPED ? 1 : 0;
     LOG_INFO("ingest", state == HOST_DROPPED ? "host dropped" : "host parked",
@@ -430,7 +406,15 @@ static Result fill_hosts(Batch *batch)
         }
         bool has_enough = most > 0 && host_pages(&host->record) >= most;
         if (rc == RESULT_OK && (has_enough || host_groups_have_enough(batch, host, &limit))) {
-            rc = fill_host(batch, host, limit);
+            uint64_t removed = 0;
+            host->record.state = HOST_FULL;
+            host->record.drop_class = (uint8_t)limit;
+            host->cleared = true;
+            rc = schedule_clear_host(batch->store->schedule, batch->txn, host->host, &removed);
+            batch->totals.refused[limit == LIMIT_HOST_PAGES     ? REFUSED_QUOTA
+                                  : limit == LIMIT_DOMAIN_PAGES ? REFUSED_DOMAIN
+                                                                : REFUSED_ADDRESS] += removed;
+            host_groups_left(batch, host, removed);
         }
         rc = rc == RESULT_OK ? batch->result : rc;
     }

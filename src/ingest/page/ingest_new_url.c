@@ -16,21 +16,6 @@
  * page is at that agent.
  * Threads: ingest, inside the batch's transaction. */
 
-/* What the page with the link was like: it is being written, or its link waited in the sieve. */
-static void describe_parent(const Batch *batch, ScorerLink *link)
-{
-    if (batch->merges) {
-        SieveSource source = sieve_source(batch->sieve->sieve);
-        link->n_links = source.n_links;
-        link->page_score = source.score;
-    } else if (link->parent != PAGE_DB_NO_INDEX && batch->n_begun > 0 &&
-               batch->begun == link->parent) {
-        const CrawledPage *parent = batch->writes[batch->n_begun - 1].page;
-        link->n_links = parent->links->n_links;
-        link->page_score = parent->score;
-    }
-}
-
 /* The scorer's estimate, in the unit of levels. Negative when there is no scorer, or schedule.order
  * does not use one. */
 static float url_score_estimate(Batch *batch, const PageRef *page)
@@ -42,7 +27,18 @@ static float url_score_estimate(Batch *batch, const PageRef *page)
     ScorerLink link = {.parent = page->linked_from, .score = page->score};
     const ScorerLink *last = &batch->estimated;
     if (!batch->has_estimate || link.parent != last->parent || link.score != last->score) {
-        describe_parent(batch, &link);
+        /* What the page with the link was like: it is being written, or its link waited in the
+         * sieve. */
+        if (batch->merges) {
+            SieveSource source = sieve_source(batch->sieve->sieve);
+            link.n_links = source.n_links;
+            link.page_score = source.score;
+        } else if (link.parent != PAGE_DB_NO_INDEX && batch->n_begun > 0 &&
+                   batch->begun == link.parent) {
+            const CrawledPage *parent = batch->writes[batch->n_begun - 1].page;
+            link.n_links = parent->links->n_links;
+            link.page_score = parent->score;
+        }
         float score = 0.0f;
         int rc = scorer->estimate(scorer->state, &link, &score);
         float scale = scorer->scale == NULL ? 1.0f : scorer->scale(scorer->state);
@@ -258,14 +254,6 @@ int hand_over_improved(Batch *batch, const PageRef *improved)
 
 /* ---- New URL ---- */
 
-/* Seeds are what the operator wants, trap or not. */
-static TrapState trap_state(Batch *batch, const PageRef *page)
-{
-    return batch->traps == NULL || page->hop == 'M'
-               ? TRAP_FREE
-               : trap_yield_state(batch->traps, page->url, page->url_length);
-}
-
 /* The record that brought a URL of another agent's finding; NULL: it was found here. */
 static const LinkRecord *arrival_of(Batch *batch, const PageRef *page)
 {
@@ -316,7 +304,10 @@ int ingest_new_url(void *context, const PageRef *page, PageState *state)
     if (host->record.urls == 0 && !ingest_host_admit(batch, host, page)) {
         return -1;
     }
-    TrapState trap = trap_state(batch, page);
+    /* Seeds are what the operator wants, trap or not. */
+    TrapState trap = batch->traps == NULL || page->hop == 'M'
+                         ? TRAP_FREE
+                         : trap_yield_state(batch->traps, page->url, page->url_length);
     Refusal refusal = ingest_new_url_refuse(batch, host, page, trap);
     const char *rule = refusal == REFUSALS ? host_groups_refuse(batch, host, page, &refusal)
                                            : refusal_name(refusal);

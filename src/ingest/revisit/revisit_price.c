@@ -131,17 +131,6 @@ static size_t revisit_price_host_end(const RevisitPricing *pricing, size_t first
     return end;
 }
 
-/* Where the pages of the address end: all of its hosts, and one host when it is not known. */
-static size_t revisit_price_address_end(const RevisitPricing *pricing, size_t first)
-{
-    uint64_t address = pricing->sample[first].address;
-    size_t end = revisit_price_host_end(pricing, first);
-    while (end < pricing->n && address != 0 && pricing->sample[end].address == address) {
-        end = revisit_price_host_end(pricing, end);
-    }
-    return end;
-}
-
 /* Seconds that politeness wants between two pages of a host, and of its address. */
 static Result pace_of(RevisitPricing *pricing, Batch *batch, uint32_t host, double *host_s,
                       double *address_s)
@@ -201,7 +190,13 @@ static Result revisit_price_find_floors(RevisitPricing *pricing, Batch *batch, d
         pricing->least[i] = 0;
     }
     for (size_t first = 0; first < pricing->n && batch->options->host_delays != NULL;) {
-        size_t end = revisit_price_address_end(pricing, first);
+        /* Where the pages of the address end: all of its hosts, and one host when it is not known.
+         */
+        uint64_t address = pricing->sample[first].address;
+        size_t end = revisit_price_host_end(pricing, first);
+        while (end < pricing->n && address != 0 && pricing->sample[end].address == address) {
+            end = revisit_price_host_end(pricing, end);
+        }
         rc = rc == RESULT_OK ? raise(pricing, batch, first, end, share, bounds) : rc;
         first = end;
     }

@@ -76,24 +76,6 @@ static Result rebuild_journal(Recovery *recovery, const WarcFile *file, uint64_t
                : rc;
 }
 
-/* A file that holds the committed end: what is behind it goes. */
-static Result warc_recovery_cut(Recovery *recovery, const WarcFile *file, uint64_t end)
-{
-    Result rc = rebuild_journal(recovery, file, end);
-    if (rc == RESULT_OK && file->size > end) {
-        LOG_INFO(WARC_RECOVERY_COMPONENT, "tail behind the last commit cut off",
-                 "file=%s bytes=%llu", file->name, (unsigned long long)(file->size - end));
-        int fd = open(recovery->path.data, O_WRONLY | O_CLOEXEC);
-        if (fd < 0 || ftruncate(fd, (off_t)end) != 0 || fsync(fd) != 0) {
-            rc = warc_files_failed("truncate", recovery->path.data);
-        }
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-    }
-    return rc;
-}
-
 static void remove_journal(Recovery *recovery, const char *name)
 {
     if (warc_index_path(&recovery->other, recovery->directory, name, true) == RESULT_OK) {
@@ -144,7 +126,19 @@ static Result recover_file(Recovery *recovery, const WarcFile *file, WarcCurrent
     if (current->file.name != NULL) {
         return RESULT_DAMAGED; /* two files with one number */
     }
-    Result rc = warc_recovery_cut(recovery, file, end);
+    /* A file that holds the committed end: what is behind it goes. */
+    Result rc = rebuild_journal(recovery, file, end);
+    if (rc == RESULT_OK && file->size > end) {
+        LOG_INFO(WARC_RECOVERY_COMPONENT, "tail behind the last commit cut off",
+                 "file=%s bytes=%llu", file->name, (unsigned long long)(file->size - end));
+        int fd = open(recovery->path.data, O_WRONLY | O_CLOEXEC);
+        if (fd < 0 || ftruncate(fd, (off_t)end) != 0 || fsync(fd) != 0) {
+            rc = warc_files_failed("truncate", recovery->path.data);
+        }
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+    }
     if (rc == RESULT_OK) {
         current->file = *file;
         current->file.size = end;
@@ -326,11 +320,6 @@ struct Warc {
 
 /* ---- opening ---- */
 
-static Result add_info(Warc *warc, const char *name, const char *value)
-{
-    return value == NULL ? RESULT_OK : warc_fields_add(&warc->info, name, value, strlen(value));
-}
-
 static Result make_info(Warc *warc, const WarcOptions *options)
 {
     const char *const fields[][2] = {
@@ -348,7 +337,9 @@ static Result make_info(Warc *warc, const WarcOptions *options)
     };
     Result rc = RESULT_OK;
     for (size_t i = 0; i < sizeof fields / sizeof *fields && rc == RESULT_OK; i++) {
-        rc = add_info(warc, fields[i][0], fields[i][1]);
+        const char *name = fields[i][0];
+        const char *value = fields[i][1];
+        rc = value == NULL ? RESULT_OK : warc_fields_add(&warc->info, name, value, strlen(value));
     }
     return rc;
 }

@@ -159,19 +159,6 @@ static BFSchedulerError bf_sweep_move(BFSweep *sweep, double *ms)
     return code;
 }
 
-/* Leaves the write transaction to others; a stop ends the pause. */
-static void bf_sweep_pause(BFSweep *sweep, double txn_ms)
-{
-    BFSchedulerState *state = sweep->sch->state;
-    double pause_ms = fmin(ceil(txn_ms * BF_PAUSE_PER_TXN), BF_LONGEST_PAUSE);
-    MonoTime until = mono_add_ms(bf_time(state), (int64_t)pause_ms);
-    mutex_lock(&state->mutex);
-    while (!bf_is_stopping(sweep->sch) && mono_before(bf_time(state), until)) {
-        (void)timekeeper_wait_until(state->time, &state->wake, &state->mutex, until);
-    }
-    mutex_unlock(&state->mutex);
-}
-
 static BFSchedulerError bf_sweep_make_moves(BFSweep *sweep)
 {
     double ms = 0.0;
@@ -184,7 +171,15 @@ static BFSchedulerError bf_sweep_make_moves(BFSweep *sweep)
         }
     }
     if (code == bf_scheduler_error_ok && !sweep->is_urgent) {
-        bf_sweep_pause(sweep, ms);
+        /* Leaves the write transaction to others; a stop ends the pause. */
+        BFSchedulerState *state = sweep->sch->state;
+        double pause_ms = fmin(ceil(ms * BF_PAUSE_PER_TXN), BF_LONGEST_PAUSE);
+        MonoTime until = mono_add_ms(bf_time(state), (int64_t)pause_ms);
+        mutex_lock(&state->mutex);
+        while (!bf_is_stopping(sweep->sch) && mono_before(bf_time(state), until)) {
+            (void)timekeeper_wait_until(state->time, &state->wake, &state->mutex, until);
+        }
+        mutex_unlock(&state->mutex);
     }
     return code;
 }

@@ -282,13 +282,6 @@ static void surt_append_sorted(Buffer *out, const char *query, size_t length)
     free(arguments);
 }
 
-static void lower_all(char *s, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        s[i] = surt_lower(s[i]);
-    }
-}
-
 static void surt_append_query(Buffer *out, char *query, size_t length)
 {
     Buffer escaped; /* arguments are sorted in the form they are written in */
@@ -310,7 +303,9 @@ static void surt_append_path(Buffer *out, char *path, size_t length)
 {
     length = unescape(path, length);
     length = normalize_path(path, length);
-    lower_all(path, length);
+    for (size_t i = 0; i < length; i++) {
+        path[i] = surt_lower(path[i]);
+    }
     length = strip_path_session(path, length);
     if (length > 1 && path[length - 1] == '/') {
         length--;

@@ -120,15 +120,6 @@ static Result dedup_sources_find(DedupSources *sources, const char *words, Buffe
     return rc;
 }
 
-static void dedup_sources_destroy(DedupSources *sources)
-{
-    for (size_t i = 0; i < sources->n; i++) {
-        free(sources->paths[i]);
-    }
-    free(sources->paths);
-    buffer_destroy(&sources->stamps);
-}
-
 /* ---- their lines ---- */
 
 typedef struct DedupReading {
@@ -151,14 +142,6 @@ static Result reading_take_line(DedupReading *reading, const char *line, size_t 
     return reading->found(reading->context, &entry);
 }
 
-/* More bytes of the stream. RESULT_NOT_FOUND: there are none. */
-static Result reading_more(ForeignStream *stream, size_t length)
-{
-    return foreign_stream_is_at_member_end(stream)
-               ? foreign_stream_next_member(stream)
-               : foreign_stream_fill(stream, length + STEP_BYTES);
-}
-
 static Result reading_lines(DedupReading *reading, ForeignStream *stream)
 {
     Result rc = RESULT_OK;
@@ -168,7 +151,10 @@ static Result reading_lines(DedupReading *reading, ForeignStream *stream)
         bytes = foreign_stream_bytes(stream, &length);
         const char *lf = memchr(bytes, '\n', length);
         if (lf == NULL) {
-            rc = reading_more(stream, length);
+            /* More bytes of the stream. RESULT_NOT_FOUND: there are none. */
+            rc = foreign_stream_is_at_member_end(stream)
+                     ? foreign_stream_next_member(stream)
+                     : foreign_stream_fill(stream, length + STEP_BYTES);
             continue;
         }
         rc = reading_take_line(reading, bytes, (size_t)(lf - bytes));
@@ -390,18 +376,6 @@ static Result dedup_build_file(DedupBuild *build, const char *path, Buffer *erro
     return rc;
 }
 
-static Result dedup_build_all(DedupBuild *build, const DedupSources *sources, Buffer *error)
-{
-    Result rc = RESULT_OK;
-    for (size_t i = 0; rc == RESULT_OK && i < sources->n; i++) {
-        rc = dedup_build_file(build, sources->paths[i], error);
-    }
-    if (rc == RESULT_OK) {
-        rc = drum_synchronize(build->drum); /* the generation becomes the run */
-    }
-    return rc;
-}
-
 static Result dedup_close_file(FILE *file, Result rc)
 {
     if (rc == RESULT_OK && (fflush(file) != 0 || fsync(fileno(file)) != 0)) {
@@ -425,7 +399,12 @@ static Result dedup_build_drum(DedupBuild *build, DedupEntries *entries, const c
                                  .keep_existing = true};
     Result rc = drum_open(&build->drum, &options, NULL);
     if (rc == RESULT_OK) {
-        rc = dedup_build_all(build, sources, error);
+        for (size_t i = 0; rc == RESULT_OK && i < sources->n; i++) {
+            rc = dedup_build_file(build, sources->paths[i], error);
+        }
+        if (rc == RESULT_OK) {
+            rc = drum_synchronize(build->drum); /* the generation becomes the run */
+        }
         (void)drum_dispose(build->drum);
     }
     file_remove(path.text);
@@ -511,7 +490,11 @@ Result dedup_index_open(DedupIndex **out, const char *directory, const char *wor
     if (rc == RESULT_OK) {
         rc = dedup_index_prepare(index, file_path(&folder, "%s/dedup", directory), &sources, error);
     }
-    dedup_sources_destroy(&sources);
+    for (size_t i = 0; i < sources.n; i++) {
+        free(sources.paths[i]);
+    }
+    free(sources.paths);
+    buffer_destroy(&sources.stamps);
     if (rc != RESULT_OK) {
         if (error->length == 0) {
             (void)buffer_printf(error, "%s/dedup cannot be made: %s", directory, result_name(rc));

@@ -232,22 +232,6 @@ bool foreign_stream_is_at_member_end(const ForeignStream *stream)
     return !stream->is_open;
 }
 
-/* Moves what is left to the front. */
-static void foreign_stream_compact(ForeignStream *stream)
-{
-    Buffer *bytes = &stream->bytes;
-    size_t left = bytes->length - stream->taken;
-    if (left == 0) {
-        buffer_trim(bytes, KEEP_BYTES);
-        buffer_reset(bytes);
-    } else if (stream->taken > 0) {
-        memmove(bytes->data, bytes->data + stream->taken, left);
-        bytes->length = left;
-        bytes->data[left] = '\0';
-    }
-    stream->taken = 0;
-}
-
 /* ---- a step of each coding: up to `room` bytes behind those that are there ---- */
 
 static Result step_plain(ForeignStream *stream, size_t room)
@@ -312,7 +296,18 @@ Result foreign_stream_fill(ForeignStream *stream, size_t n)
     Result rc = RESULT_OK;
     while (rc == RESULT_OK && stream->is_open && stream->bytes.length - stream->taken < n) {
         if (stream->taken > 0) {
-            foreign_stream_compact(stream);
+            /* Moves what is left to the front. */
+            Buffer *bytes = &stream->bytes;
+            size_t left = bytes->length - stream->taken;
+            if (left == 0) {
+                buffer_trim(bytes, KEEP_BYTES);
+                buffer_reset(bytes);
+            } else if (stream->taken > 0) {
+                memmove(bytes->data, bytes->data + stream->taken, left);
+                bytes->length = left;
+                bytes->data[left] = '\0';
+            }
+            stream->taken = 0;
         }
         size_t want = n - stream->bytes.length;
         size_t room = want < STEP_BYTES ? want : STEP_BYTES;
@@ -566,21 +561,6 @@ static bool foreign_reader_next_line(WarcBytes *text, WarcBytes *line)
     return true;
 }
 
-/* Folded lines become one: their ends and indents become blanks. */
-static void foreign_reader_unfold(Buffer *head)
-{
-    for (size_t i = 0; i + 1 < head->length; i++) {
-        bool folded =
-            head->data[i] == '\n' && (head->data[i + 1] == ' ' || head->data[i + 1] == '\t');
-        if (folded) {
-            head->data[i] = ' ';
-            if (i > 0 && head->data[i - 1] == '\r') {
-                head->data[i - 1] = ' ';
-            }
-        }
-    }
-}
-
 static void foreign_reader_read_fields(const Buffer *head, ForeignRecord *record)
 {
     WarcBytes text = warc_bytes(head->data, head->length);
@@ -619,7 +599,17 @@ static Result foreign_reader_read_head(ForeignReader *reader, ForeignRecord *rec
     if (rc != RESULT_OK) {
         return rc;
     }
-    foreign_reader_unfold(&reader->head);
+    /* Folded lines become one: their ends and indents become blanks. */
+    for (size_t i = 0; i + 1 < reader->head.length; i++) {
+        bool folded = reader->head.data[i] == '\n' &&
+                      (reader->head.data[i + 1] == ' ' || reader->head.data[i + 1] == '\t');
+        if (folded) {
+            reader->head.data[i] = ' ';
+            if (i > 0 && reader->head.data[i - 1] == '\r') {
+                reader->head.data[i - 1] = ' ';
+            }
+        }
+    }
     foreign_reader_read_fields(&reader->head, record);
     if (foreign_record_field(record, "warc-type", &value)) {
         record->type = warc_type_of(value);

@@ -244,20 +244,6 @@ static int page_links_records_merge(MDB_cursor *cursor, uint64_t first, const MD
     return rc == RESULT_OK ? mdb_cursor_put(cursor, &key, &value, 0) : ENOMEM;
 }
 
-/* The index of the last list of a record. */
-static int last_index(uint64_t first, const MDB_val *record, uint64_t *last)
-{
-    PageLinksReader reader;
-    page_links_reader_init(&reader, first, record);
-    const uint8_t *list = NULL;
-    size_t length = 0;
-    int more = 0;
-    do {
-        more = page_links_reader_next(&reader, last, &list, &length);
-    } while (more == 1);
-    return more < 0 ? MDB_CORRUPTED : 0;
-}
-
 int page_links_writer_begin(PageLinksWriter *writer, MDB_txn *txn, MDB_dbi dbi)
 {
     *writer = (PageLinksWriter){.cursor = NULL};
@@ -275,7 +261,16 @@ static int open_tail(PageLinksWriter *w)
         return rc == MDB_NOTFOUND ? 0 : rc;
     }
     memcpy(&w->first, key.mv_data, sizeof w->first);
-    rc = last_index(w->first, &record, &w->last);
+    /* The index of the last list of a record. */
+    PageLinksReader reader;
+    page_links_reader_init(&reader, w->first, &record);
+    const uint8_t *list = NULL;
+    size_t length = 0;
+    int more = 0;
+    do {
+        more = page_links_reader_next(&reader, &w->last, &list, &length);
+    } while (more == 1);
+    rc = more < 0 ? MDB_CORRUPTED : 0;
     buffer_reset(&w->tail);
     if (rc == 0 && buffer_append(&w->tail, record.mv_data, record.mv_size) != RESULT_OK) {
         rc = ENOMEM;

@@ -65,15 +65,11 @@ static double simple_freq(Load *load, const PageRef *page)
     return rate > 0.0f ? (double)(load->freq_scale * rate) : (double)load->freq_default;
 }
 
-static double ref_rate(const PageRef *page)
-{
-    return freq_change_rate(page->n_crawls, page->n_changes, page->first_crawl, page->last_crawl);
-}
-
 static double ruled_freq(Load *load, const PageRef *page)
 {
     double freq = 0.0;
-    double rate = ref_rate(page);
+    double rate =
+        freq_change_rate(page->n_crawls, page->n_changes, page->first_crawl, page->last_crawl);
     if (rate == 0.0) { /* was watched and never changed: at most about that */
         rate = UNSEEN_CHANGES / (page->last_crawl - page->first_crawl);
     }

@@ -118,11 +118,6 @@ FreqSchedulerError freq_scheduler_add(FreqScheduler *sch, const CrawledPage *pag
 
 /* ---- Requests ---- */
 
-static double now_of(const FreqScheduler *sch)
-{
-    return sch->now_s != NULL ? sch->now_s(sch->now_context) : (double)wall_now().us / 1e6;
-}
-
 /* One request while it is filled. */
 typedef struct Taking {
     const FreqScheduler *sch;
@@ -214,7 +209,8 @@ static int freq_scheduler_take_all(Taking *t, size_t max_requests)
     int code = page_db_error_ok;
     t->is_end = false;
     t->is_passing = false;
-    t->now_s = now_of(t->sch);
+    t->now_s =
+        t->sch->now_s != NULL ? t->sch->now_s(t->sch->now_context) : (double)wall_now().us / 1e6;
     while (code == page_db_error_ok && !t->is_end && t->request->n_urls < max_requests) {
         code = take_next(t);
     }

@@ -379,18 +379,6 @@ static void sort_refs(PageBatch *batch)
     page_batch_insertion_sort(batch->refs, n);
 }
 
-static void init_node(PageBatch *batch, PageNode *node, const PageRefKey *key)
-{
-    size_t ref = key->print_ref & REF_MASK;
-    *node = (PageNode){.url = batch->urls[ref],
-                       .length = batch->lengths[ref],
-                       .key = {.hash = key->hash, .print = key->print_ref >> REF_BITS},
-                       .index = PAGE_DB_NO_INDEX,
-                       .linked_from = PAGE_DB_NO_INDEX,
-                       .crawl = PAGE_NODE_NO_CRAWL,
-                       .level = PAGE_DB_NO_LEVEL};
-}
-
 static int make_nodes(PageBatch *batch)
 {
     if (batch->m_nodes < batch->n_refs) {
@@ -405,7 +393,15 @@ static int make_nodes(PageBatch *batch)
         const PageRefKey *key = &batch->refs[i];
         if (i == 0 || key->hash != key[-1].hash ||
             key->print_ref >> REF_BITS != key[-1].print_ref >> REF_BITS) {
-            init_node(batch, &batch->nodes[n++], key);
+            PageNode *node = &batch->nodes[n++];
+            size_t ref = key->print_ref & REF_MASK;
+            *node = (PageNode){.url = batch->urls[ref],
+                               .length = batch->lengths[ref],
+                               .key = {.hash = key->hash, .print = key->print_ref >> REF_BITS},
+                               .index = PAGE_DB_NO_INDEX,
+                               .linked_from = PAGE_DB_NO_INDEX,
+                               .crawl = PAGE_NODE_NO_CRAWL,
+                               .level = PAGE_DB_NO_LEVEL};
         }
         batch->node_of[key->print_ref & REF_MASK] = (uint32_t)n - 1;
     }

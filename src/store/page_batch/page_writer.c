@@ -31,39 +31,10 @@ typedef struct PageFlush {
 
 #define PREFETCH 6u /* elements ahead of the loops over scattered memory */
 
-/* Entries of hash2idx, in order: new pages, and those whose depth in their entry changed. */
-static int store_keys(PageFlush *f)
-{
-    MDB_cursor *cursor = NULL;
-    int rc = mdb_cursor_open(f->txn, f->store->tables.hash2idx, &cursor);
-    for (size_t i = 0; rc == 0 && i < f->batch->n_nodes; i++) {
-        const PageNode *node = &f->batch->nodes[i];
-        page_store_looked_up(f->store, 1);
-        if (page_node_has_new_entry(node)) {
-            rc = page_node_store_entry(cursor, node);
-        }
-    }
-    mdb_cursor_close(cursor);
-    return rc;
-}
-
 /* The crawl that the batch has of a node, or NULL. */
 static const PageCrawl *page_flush_crawl_of(const PageBatch *batch, const PageNode *node)
 {
     return node->crawl == PAGE_NODE_NO_CRAWL ? NULL : &batch->crawls[node->crawl].crawl;
-}
-
-/* New pages: appended in order of index. */
-static int store_fresh(PageFlush *f, PagePackEditor *infos)
-{
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < f->batch->n_fresh; i++) {
-        size_t ahead = i + PREFETCH < f->batch->n_fresh ? i + PREFETCH : i;
-        __builtin_prefetch(f->batch->nodes[f->batch->fresh[ahead]].url);
-        const PageNode *node = &f->batch->nodes[f->batch->fresh[i]];
-        rc = page_node_append(node, page_flush_crawl_of(f->batch, node), infos, &f->batch->scratch);
-    }
-    return rc;
 }
 
 static int compare_by_index(const void *a, const void *b, void *context)
@@ -144,14 +115,32 @@ static int store_infos(PageFlush *f)
         rc = store_changed(f, &infos);
     }
     if (rc == 0) {
-        rc = store_fresh(f, &infos);
+        /* New pages: appended in order of index. */
+        rc = 0;
+        for (size_t i = 0; rc == 0 && i < f->batch->n_fresh; i++) {
+            size_t ahead = i + PREFETCH < f->batch->n_fresh ? i + PREFETCH : i;
+            __builtin_prefetch(f->batch->nodes[f->batch->fresh[ahead]].url);
+            const PageNode *node = &f->batch->nodes[f->batch->fresh[i]];
+            rc = page_node_append(node, page_flush_crawl_of(f->batch, node), &infos,
+                                  &f->batch->scratch);
+        }
     }
     return page_pack_editor_end(&infos, rc);
 }
 
 static int page_flush(PageFlush *f)
 {
-    int rc = store_keys(f);
+    /* Entries of hash2idx, in order: new pages, and those whose depth in their entry changed. */
+    MDB_cursor *cursor = NULL;
+    int rc = mdb_cursor_open(f->txn, f->store->tables.hash2idx, &cursor);
+    for (size_t i = 0; rc == 0 && i < f->batch->n_nodes; i++) {
+        const PageNode *node = &f->batch->nodes[i];
+        page_store_looked_up(f->store, 1);
+        if (page_node_has_new_entry(node)) {
+            rc = page_node_store_entry(cursor, node);
+        }
+    }
+    mdb_cursor_close(cursor);
     if (rc == 0) {
         rc = store_infos(f);
     }
@@ -407,22 +396,6 @@ static int add_references(PageWriter *w, const PageWrite *pages, size_t n)
     return rc;
 }
 
-static int see_pages(PageWriter *w, const PageWrite *pages, size_t n)
-{
-    int rc = 0;
-    size_t ref = 0;
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        PageNode *node = page_batch_node(w->batch, ref);
-        PageBatchCrawl *crawl = NULL;
-        rc = see_page(w, node, &pages[i], &crawl);
-        if (rc == 0 && !pages[i].links_later) {
-            rc = see_links(w, node, &pages[i], ref + 1, crawl);
-        }
-        ref += 1 + links_of(&pages[i]);
-    }
-    return rc;
-}
-
 static int store_all(PageWriter *w)
 {
     PageFlush flush = {.batch = w->batch, .store = w->store, .txn = w->txn, .sink = w->sink};
@@ -441,7 +414,17 @@ int page_writer_write(PageWriter *w, const PageWrite *pages, size_t n)
         rc = page_batch_resolve(w->batch, w->store, w->txn);
     }
     if (rc == 0) {
-        rc = see_pages(w, pages, n);
+        rc = 0;
+        size_t ref = 0;
+        for (size_t i = 0; rc == 0 && i < n; i++) {
+            PageNode *node = page_batch_node(w->batch, ref);
+            PageBatchCrawl *crawl = NULL;
+            rc = see_page(w, node, &pages[i], &crawl);
+            if (rc == 0 && !pages[i].links_later) {
+                rc = see_links(w, node, &pages[i], ref + 1, crawl);
+            }
+            ref += 1 + links_of(&pages[i]);
+        }
     }
     return rc == 0 ? store_all(w) : rc;
 }

@@ -508,17 +508,6 @@ PageDBError page_db_get_scores_until(PageDB *db, MMapArray **scores, const atomi
 
 /* Whole-database dumps as text: infos, links. */
 
-static int print_info(FILE *output, char separator, uint64_t hash, uint64_t index,
-                      const PageInfo *pi)
-{
-    char s = separator;
-    return fprintf(output, "%016llx%c%llu%c%s%c%.3f%c%.3f%c%llu%c%llu%c%llu%c%.9g\n",
-                   (unsigned long long)hash, s, (unsigned long long)index, s, pi->url, s,
-                   pi->first_crawl, s, pi->last_crawl, s, (unsigned long long)pi->n_changes, s,
-                   (unsigned long long)pi->n_crawls, s, (unsigned long long)pi->depth, s,
-                   (double)pi->score);
-}
-
 static PageDBError end_dump(PageDB *db, FILE *output, StreamState state)
 {
     if (state == stream_state_error) {
@@ -546,7 +535,13 @@ PageDBError page_db_info_dump(PageDB *db, FILE *output)
     PageInfo *pi = NULL;
     StreamState state = stream_state_init;
     while ((state = hashinfo_stream_next(stream, &hash, &pi)) == stream_state_next) {
-        int n = print_info(output, ' ', hash, stream->index, pi);
+        char separator = ' ';
+        char s = separator;
+        int n = fprintf(output, "%016llx%c%llu%c%s%c%.3f%c%.3f%c%llu%c%llu%c%llu%c%.9g\n",
+                        (unsigned long long)hash, s, (unsigned long long)stream->index, s, pi->url,
+                        s, pi->first_crawl, s, pi->last_crawl, s, (unsigned long long)pi->n_changes,
+                        s, (unsigned long long)pi->n_crawls, s, (unsigned long long)pi->depth, s,
+                        (double)pi->score);
         page_info_delete(pi);
         if (n < 0) {
             break;

@@ -192,18 +192,6 @@ typedef struct HeadChange {
     uint8_t flags;
 } HeadChange;
 
-static void change_record(PageRecord *record, const HeadChange *change)
-{
-    if (change->has_state) {
-        record->status = change->status;
-        record->level = change->level;
-        record->tries = change->tries;
-    }
-    if (change->has_flags) {
-        record->flags = change->flags;
-    }
-}
-
 static int change_head(PageDB *db, MDB_txn *txn, uint64_t index, const HeadChange *change)
 {
     PagePackEditor infos;
@@ -223,7 +211,14 @@ static int change_head(PageDB *db, MDB_txn *txn, uint64_t index, const HeadChang
     }
     if (rc == 0) {
         memcpy(copy, value.mv_data, value.mv_size);
-        change_record(&record, change);
+        if (change->has_state) {
+            record.status = change->status;
+            record.level = change->level;
+            record.tries = change->tries;
+        }
+        if (change->has_flags) {
+            record.flags = change->flags;
+        }
         page_record_write_head(&record, (uint8_t *)copy);
         value.mv_data = copy;
         rc = page_pack_editor_set(&infos, index, &value);

@@ -25,14 +25,6 @@ struct LinkStreamPage {
     size_t n_diff; /* of them leave the domain */
 };
 
-static StreamState page_link_stream_failed(PageDBLinkStream *es, int rc)
-{
-    error_clean(es->db->error);
-    (void)page_db_fail_mdb(es->db, rc, "link stream");
-    es->state = stream_state_error;
-    return es->state;
-}
-
 PageDBError page_db_link_stream_new(PageDBLinkStream **es, PageDB *db)
 {
     int checked = page_db_check(db, es != NULL, "page_db_link_stream_new");
@@ -171,7 +163,10 @@ static StreamState next_page(PageDBLinkStream *es)
                 return es->state;
             }
             if (rc != 0) {
-                return page_link_stream_failed(es, rc);
+                error_clean(es->db->error);
+                (void)page_db_fail_mdb(es->db, rc, "link stream");
+                es->state = stream_state_error;
+                return es->state;
             }
         }
         const LinkStreamPage *page = &es->pages[es->i_page++];

@@ -112,21 +112,6 @@ static void sink(DomainTemp *dh, size_t at)
     domain_temp_place(dh, at, entry);
 }
 
-/* Lets the entry at `at` rise above entries that are hotter. */
-static void rise(DomainTemp *dh, size_t at)
-{
-    DomainTempEntry entry = dh->table[at];
-    while (at > 0) {
-        size_t parent = (at - 1) / HEAP_WAYS;
-        if (dh->table[parent].heat_log <= entry.heat_log) {
-            break;
-        }
-        domain_temp_place(dh, at, dh->table[parent]);
-        at = parent;
-    }
-    domain_temp_place(dh, at, entry);
-}
-
 static double temp_now(const DomainTemp *dh, const DomainTempEntry *entry)
 {
     return (double)entry->temp * exp(-(dh->time - entry->time) / (double)dh->window);
@@ -163,7 +148,17 @@ static void heat_locked(DomainTemp *dh, uint32_t hash)
         fresh.slot = (uint32_t)slot;
         size_t at = dh->n_used++;
         domain_temp_place(dh, at, fresh);
-        rise(dh, at);
+        /* Lets the entry at `at` rise above entries that are hotter. */
+        DomainTempEntry entry = dh->table[at];
+        while (at > 0) {
+            size_t parent = (at - 1) / HEAP_WAYS;
+            if (dh->table[parent].heat_log <= entry.heat_log) {
+                break;
+            }
+            domain_temp_place(dh, at, dh->table[parent]);
+            at = parent;
+        }
+        domain_temp_place(dh, at, entry);
     } else if (temp_now(dh, &dh->table[0]) < 1) {
         free_slot(dh, dh->table[0].slot);
         fresh.slot = (uint32_t)domain_temp_find_slot(dh, hash);

@@ -78,16 +78,6 @@ static Result write_scratch(ZipWriter *writer)
 
 /* ---- opening ---- */
 
-static void set_time(ZipWriter *writer, WallTime now)
-{
-    time_t seconds = (time_t)(now.us / 1000000);
-    struct tm t = {0};
-    (void)gmtime_r(&seconds, &t);
-    int years = t.tm_year < 80 ? 0 : t.tm_year > 207 ? 127 : t.tm_year - 80;
-    writer->date = (uint16_t)(years << 9 | (t.tm_mon + 1) << 5 | t.tm_mday);
-    writer->time = (uint16_t)(t.tm_hour << 11 | t.tm_min << 5 | t.tm_sec / 2);
-}
-
 Result zip_writer_open(ZipWriter **out, const char *path, WallTime now)
 {
     ZipWriter *writer = calloc(1, sizeof *writer);
@@ -95,7 +85,12 @@ Result zip_writer_open(ZipWriter **out, const char *path, WallTime now)
         return RESULT_MEMORY;
     }
     buffer_init(&writer->scratch, BUFFER_NO_LIMIT);
-    set_time(writer, now);
+    time_t seconds = (time_t)(now.us / 1000000);
+    struct tm t = {0};
+    (void)gmtime_r(&seconds, &t);
+    int years = t.tm_year < 80 ? 0 : t.tm_year > 207 ? 127 : t.tm_year - 80;
+    writer->date = (uint16_t)(years << 9 | (t.tm_mon + 1) << 5 | t.tm_mday);
+    writer->time = (uint16_t)(t.tm_hour << 11 | t.tm_min << 5 | t.tm_sec / 2);
     writer->digest = EVP_MD_CTX_new();
     writer->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     Result rc = writer->digest == NULL ? RESULT_MEMORY
