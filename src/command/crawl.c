@@ -350,6 +350,11 @@ static int crawl_or_erase(Line *line)
         status = agent_run(&line->agent);
     }
     line->agent.erase = NULL;
+    if (!erase && status != EXIT_SIGNAL && forget_order_is_due(line->agent.directory)) {
+        /* Nothing was left before the time for it had come. */
+        int erased = forget_finish(line->agent.directory, line->agent.quiet);
+        status = erased == EXIT_FINISHED ? status : erased;
+    }
     return erase ? crawl_start_anew(line) : status;
 }
 

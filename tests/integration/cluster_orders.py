@@ -1,10 +1,12 @@
 """What an operator orders at one agent of a cluster reaches all of them: `ctl` says yes when each has carried it out,
 and names those that are away, which hear of it at their return, before their first request. The web's log judges."""
+import os
 import re
 import time
 
 import harness
-from cluster import AGENTS, Agents, Nats, log_lines, make, pages_of, ragno
+from cluster import AGENTS, NAME, Agents, Nats, log_lines, make, pages_of, ragno
+from forget import left
 
 WEB = dict(hosts=40, addresses=30, pages=8000, suffix="test")
 
@@ -158,5 +160,69 @@ def without_server(report, path):
             report.check("and taken when the server is back", done, "")
 
 
+def told(directory):
+    """What came of each erasure there."""
+    try:
+        with open(directory + "/forgotten.log") as file:
+            return file.read().count("forgotten:")
+    except FileNotFoundError:
+        return 0
+
+
+def forgets(report, path):
+    """`ragno forget` at one agent, or at the server, erases in all directories: that of one that is away at its
+    return, and it asks for nothing of it. Links that others had for it before do not bring it back. The order's own
+    words go when all have heard of it."""
+    harness.unlogged("lines of crawl.log are forgotten")
+    login = path + "/login"
+    with open(login, "w") as file:
+        file.write("user ragno secret\n")
+    os.chmod(login, 0o600)
+    user = ["--credentials", login]
+    with Nats(path, "authorization { user: ragno, password: secret }") as nats, harness.Web(path, **{**WEB, "pages": 5000}) as web:
+        make(report, nats, *user)
+        with Agents(web, nats, path, "--set", f"cluster.credentials={login}") as agents:
+            agents.start_all()
+            harness.until(lambda: all(log_lines(d) > 40 for d in agents.directories), 60)
+            first, second = hosts_of(agents)[:2]
+            owner = owner_of(agents, first)
+            away, other = owner, (owner + 1) % AGENTS
+            agents.processes[away].kill()
+            agents.processes[away].wait()
+            refused = ragno("forget", agents.directories[away], first)
+            report.check("one that does not run refuses it", refused.returncode == 2 and "does not run" in refused.stderr,
+                         refused.stderr)
+            report.check("all know it", all(left(d, first) for d in agents.directories))
+            said = ragno("forget", agents.directories[other], first, timeout=120)
+            report.check("one is away", said.returncode == 0 and "2 agents were told; away: agent" in said.stdout,
+                         said.stdout + said.stderr)
+            since = now_us()
+            rest = [d for i, d in enumerate(agents.directories) if i != away]
+            report.check("the others do it", harness.until(lambda: all(told(d) == 1 for d in rest), 90),
+                         str([told(d) for d in rest]))
+            agents.start(away)
+            report.check("it does it at its return", harness.until(lambda: told(agents.directories[away]) == 1, 90),
+                         agents.said(away))
+            said = ragno("forget", f"{nats.url()}/{NAME}", first, second, *user)
+            report.check("by the server: all are told", said.returncode == 0 and "3 agents were told" in said.stdout,
+                         said.stdout + said.stderr)
+            report.check("all do it", harness.until(lambda: all(told(d) == 2 for d in agents.directories), 90),
+                         str([told(d) for d in agents.directories]))
+            late = now_us()
+            before = [log_lines(d) for d in agents.directories]
+            on = harness.until(lambda: all(log_lines(d) > n + 40 for d, n in zip(agents.directories, before)), 90)
+            report.check("all crawl on", on, str([agents.said(i) for i in range(AGENTS)]))
+            report.equal("nobody has asked the first host since", asked(web, {first}, since), [])
+            report.equal("nor the second since then", asked(web, {second}, late), [])
+            for process in agents.processes:
+                process.terminate()
+            report.equal("all stop", [harness.ended(p) for p in agents.processes], [11] * AGENTS)
+        for i, directory in enumerate(agents.directories):
+            for host in (first, second):
+                report.equal(f"agent {i}: no byte of it is left", left(directory, host), [])
+            result = ragno("verify", directory)
+            report.check(f"agent {i} verifies", result.returncode == 0, (result.stdout + result.stderr)[-400:])
+
+
 if __name__ == "__main__":
-    harness.main(orders, returns, without_server)
+    harness.main(orders, returns, without_server, forgets)

@@ -25,12 +25,14 @@ def records(path):
     """(type, header, block) of the records of a WARC file."""
     with gzip.open(path) as file:
         data = file.read()
-    while data:
-        head, _, rest = data.partition(b"\r\n\r\n")
+    at = 0
+    while at < len(data):
+        block = data.index(b"\r\n\r\n", at) + 4
+        head = data[at:block - 4]
         length = int(re.search(rb"Content-Length: (\d+)", head).group(1))
         kind = re.search(rb"WARC-Type: (\w+)", head).group(1)
-        yield kind, head, rest[:length]
-        data = rest[length + 4:]
+        yield kind, head, data[block:block + length]
+        at = block + length + 4
 
 
 def left(directory, name):
@@ -41,6 +43,8 @@ def left(directory, name):
     for folder, _, files in os.walk(directory):
         for file in files:
             path = os.path.join(folder, file)
+            if not os.path.isfile(path):
+                continue  # the socket of a crawl that runs
             with open(path, "rb") as opened:
                 if name in opened.read():
                     found.append(path)

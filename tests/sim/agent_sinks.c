@@ -232,9 +232,11 @@ static void sink_edicts(void *context, const Edicts *edicts)
     agent->stale = true;
 }
 
-static void sink_told_order(void *context, uint64_t ticket, Result rc, const char *text)
+static void sink_told_order(void *context, uint64_t ticket, Result rc, uint64_t by_all,
+                            const char *text)
 {
     Agent *agent = context;
+    (void)by_all;
     agent->told = ticket;
     agent->told_rc = rc;
     (void)snprintf(agent->told_text, sizeof agent->told_text, "%s", text);

@@ -92,7 +92,7 @@ bool edict_desk_is_fresh(const EdictDesk *desk)
 void edict_desk_give(EdictDesk *desk, const Edict *edict, uint64_t ticket, MonoTime now)
 {
     if (desk->n_given == EDICT_GIVEN) {
-        desk->sinks.told(desk->sinks.context, ticket, RESULT_LIMIT,
+        desk->sinks.told(desk->sinks.context, ticket, RESULT_LIMIT, 0,
                          "other orders are under way; say it again in a moment");
         return;
     }
@@ -107,7 +107,7 @@ void edict_desk_give(EdictDesk *desk, const Edict *edict, uint64_t ticket, MonoT
     Result rc = given->heard == NULL ? RESULT_MEMORY : edicts_add(&given->one, edict);
     if (rc != RESULT_OK) {
         edict_given_release(given);
-        desk->sinks.told(desk->sinks.context, ticket, rc, result_name(rc));
+        desk->sinks.told(desk->sinks.context, ticket, rc, 0, result_name(rc));
         return;
     }
     desk->n_given++;
@@ -141,7 +141,8 @@ static void edict_desk_tell(const EdictDesk *desk, EdictGiven *given)
         (void)buffer_printf(&text, ", to be told at %s return before the first request",
                             away == 1 ? "its" : "their");
     }
-    desk->sinks.told(desk->sinks.context, given->ticket, RESULT_OK, buffer_string(&text));
+    desk->sinks.told(desk->sinks.context, given->ticket, RESULT_OK, away == 0 ? given->number : 0,
+                     buffer_string(&text));
     buffer_destroy(&text);
 }
 
@@ -157,7 +158,7 @@ static bool edict_desk_is_over(EdictDesk *desk, EdictGiven *given, MonoTime now)
     bool late = !mono_before(now, given->end);
     if (given->number == 0) {
         if (late) {
-            desk->sinks.told(desk->sinks.context, given->ticket, RESULT_CLOSED,
+            desk->sinks.told(desk->sinks.context, given->ticket, RESULT_CLOSED, 0,
                              "the server does not answer, and no other agent has heard of it");
         }
         return late;
@@ -191,7 +192,7 @@ static void edict_desk_put(EdictDesk *desk, MonoTime now)
             given->proposal = desk->proposed.last;
         }
         if (rc == RESULT_LIMIT) {
-            desk->sinks.told(desk->sinks.context, given->ticket, rc,
+            desk->sinks.told(desk->sinks.context, given->ticket, rc, 0,
                              "too many orders are in force: take some back (allow, unset)");
             edict_desk_end(desk, i);
             return; /* again with the others */

@@ -32,9 +32,10 @@ typedef struct EdictSinks {
     void *context;
     /* There are newer ones: they are to be carried out in order, edict_desk_applied after each. */
     void (*apply)(void *context, const Edicts *edicts);
-    /* What came of edict_desk_give: RESULT_OK, and who has carried it out; RESULT_LIMIT, or
-     * RESULT_CLOSED: nobody has heard of it. */
-    void (*told)(void *context, uint64_t ticket, Result rc, const char *text);
+    /* What came of edict_desk_give: RESULT_OK, and who has carried it out (by_all: its number, when
+     * all agents have, and so all that are older); RESULT_LIMIT, or RESULT_CLOSED: nobody has heard
+     * of it. */
+    void (*told)(void *context, uint64_t ticket, Result rc, uint64_t by_all, const char *text);
 } EdictSinks;
 
 typedef enum EdictHeard { EDICT_UNHEARD, EDICT_DONE, EDICT_AWAY } EdictHeard;

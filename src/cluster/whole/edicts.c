@@ -12,11 +12,12 @@ static const struct {
     const char *name;
     unsigned kind;
     bool passes; /* it may go first when there is no room */
-} verbs[EDICT_VERBS] = {[EDICT_DENY] = {"deny", 0, false},    [EDICT_ALLOW] = {"allow", 0, true},
-                        [EDICT_PAUSE] = {"pause", 1, false},  [EDICT_RESUME] = {"resume", 1, true},
-                        [EDICT_SET] = {"set", 2, false},      [EDICT_UNSET] = {"unset", 2, true},
-                        [EDICT_REVIVE] = {"revive", 3, true}, [EDICT_DROP] = {"drop", 3, true},
-                        [EDICT_VISIT] = {"visit", 3, true}};
+} verbs[EDICT_VERBS] = {
+    [EDICT_DENY] = {"deny", 0, false},    [EDICT_ALLOW] = {"allow", 0, true},
+    [EDICT_PAUSE] = {"pause", 1, false},  [EDICT_RESUME] = {"resume", 1, true},
+    [EDICT_SET] = {"set", 2, false},      [EDICT_UNSET] = {"unset", 2, true},
+    [EDICT_REVIVE] = {"revive", 3, true}, [EDICT_DROP] = {"drop", 3, true},
+    [EDICT_VISIT] = {"visit", 3, true},   [EDICT_FORGET] = {"forget", 4, false}};
 
 const char *edict_verb_name(EdictVerb verb)
 {

@@ -10,7 +10,9 @@
  *   deny, allow        a rule
  *   pause, resume      the crawl
  *   set, unset         an option, of all hosts or of a pattern
- *   revive, drop, visit  a host: the only ones that are carried out once, and by its owner
+ *   revive, drop, visit  a host: carried out once, and by its owner
+ *   forget         an order of `ragno forget`: carried out once; its name is a hash of its words,
+ *                  which are the value until all agents have heard of it, and are gone then
  *
  * The greatest number wins where two lists differ: every agent keeps the newest it has seen, and
  * puts it back when a server has forgotten it (cluster/desk/edict_desk.h).
@@ -49,6 +51,7 @@ typedef enum EdictVerb {
     EDICT_REVIVE,
     EDICT_DROP,
     EDICT_VISIT,
+    EDICT_FORGET,
     EDICT_VERBS
 } EdictVerb;
 
@@ -64,7 +67,7 @@ typedef struct Edict {
     EdictVerb verb;
     char *name;     /* rule, option or host; "": the crawl */
     char *pattern;  /* of the hosts of an option; "": all */
-    char *value;    /* of an option */
+    char *value;    /* of an option; what is to be forgotten */
     char *who;      /* "agent=2 uid=0 pid=77" */
     bool elsewhere; /* about a host of another agent: nothing is done here; not a part of the value
                      */

@@ -75,7 +75,7 @@ bool console_is_shared(const Config *config, char *const *words, size_t n)
     if (n > 2 && (strcmp(words[1], "set") == 0 || strcmp(words[1], "unset") == 0)) {
         found = console_is_agreed(config, words[2]);
     }
-    return strcmp(words[0], "ctl") == 0 && found;
+    return strcmp(words[0], "forget") == 0 || (strcmp(words[0], "ctl") == 0 && found);
 }
 
 /* ---- agents ---- */

@@ -165,6 +165,9 @@ int console_main(int argc, char **argv)
     } else if (strcmp(argv[0], "status") == 0 && n == 1) {
         status = cluster_status(&config, "status");
     } else {
+        if (strcmp(argv[0], "forget") == 0 && n < CONSOLE_WORDS) {
+            words[n++] = (char *)(uintptr_t) "--no-wait"; /* whoever answers starts anew for it */
+        }
         status = console_run(&config, words, n);
     }
     config_destroy(&config);

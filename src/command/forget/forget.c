@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/memory/file.h"
+#include "command/forget/forget_database.h"
 #include "command/forget/forget_order.h"
 #include "crawl/command_line.h"
 #include "crawl/control/control_link.h"
@@ -15,7 +16,8 @@
 #include "crawl/when.h"
 #include "logs/crawl_log_line.h"
 
-#define POLL_MS 200
+#define POLL_MS     200
+#define ABSENT_MOST 10u /* looks */
 
 static int forget_status(const ForgetOrder *forget, Result rc)
 {
@@ -88,26 +90,25 @@ int forget_expired(const char *directory, const char *crawl_log, WallTime before
 /* ---- a crawl that runs ---- */
 
 static Result forget_ask(ForgetOrder *forget, ControlLink *link, const char *word,
-                         const char *argument)
+                         const char *argument, Buffer *note)
 {
     char *const words[] = {(char *)(uintptr_t)word, (char *)(uintptr_t)argument};
-    Buffer note;
-    buffer_init(&note, BUFFER_NO_LIMIT);
-    Result rc = control_link_ask(link, words, argument == NULL ? 1 : 2, NULL, NULL, 60000, &note,
-                                 &forget->error);
-    buffer_destroy(&note);
-    return rc;
+    buffer_reset(note);
+    return control_link_ask(link, words, argument == NULL ? 1 : 2, NULL, NULL, 60000, note,
+                            &forget->error);
 }
 
 /* Until the crawl has carried it out. */
 static Result forget_wait(ForgetOrder *forget, long told)
 {
+    unsigned absent = 0; /* it has no lock for a moment when it starts anew */
     while (forget_order_is_due(forget->directory)) {
         (void)poll(NULL, 0, POLL_MS);
         if (!forget_order_is_due(forget->directory)) {
             break;
         }
-        if (crawl_store_owner(forget->directory) == 0) {
+        absent = crawl_store_owner(forget->directory) == 0 ? absent + 1 : 0;
+        if (absent > ABSENT_MOST) {
             (void)buffer_append_string(&forget->error,
                                        "the crawl has ended; `ragno forget DIR` goes on");
             return RESULT_CLOSED;
@@ -139,6 +140,7 @@ static long forget_told_bytes(const char *directory)
 static Result forget_running(ForgetOrder *forget, bool again)
 {
     ControlLink *link = NULL;
+    Buffer note = {.limit = BUFFER_NO_LIMIT};
     long told = forget_told_bytes(forget->directory);
     if (!again && forget_order_is_due(forget->directory)) {
         (void)buffer_append_string(&forget->error, "another erasure is under way there");
@@ -151,7 +153,7 @@ static Result forget_running(ForgetOrder *forget, bool again)
         buffer_init(&rule, BUFFER_NO_LIMIT);
         rc = forget_order_tomb(&forget->targets.all[i], &rule);
         if (rc == RESULT_OK) {
-            rc = forget_ask(forget, link, again ? "allow" : "deny", rule.data);
+            rc = forget_ask(forget, link, again ? "allow" : "deny", rule.data, &note);
         }
         if (rc == RESULT_LIMIT && !again) {
             rc = RESULT_OK; /* it is there already */
@@ -163,10 +165,15 @@ static Result forget_running(ForgetOrder *forget, bool again)
         rc = forget_order_write(forget);
     }
     if (rc == RESULT_OK && !again) {
-        rc = forget_ask(forget, link, "forget", NULL);
+        rc = forget_ask(forget, link, "forget", NULL, &note);
     }
     control_link_close(link);
-    return rc == RESULT_OK && !again ? forget_wait(forget, told) : rc;
+    if (rc == RESULT_OK && !again && !forget->quiet) {
+        (void)printf("%s\n", buffer_string(&note));
+        (void)fflush(stdout);
+    }
+    buffer_destroy(&note);
+    return rc == RESULT_OK && !again && !forget->no_wait ? forget_wait(forget, told) : rc;
 }
 
 /* ---- the command line ---- */
@@ -182,7 +189,10 @@ static const char forget_usage[] =
     "      --keep-graph   the pages stay as nameless nodes of the link graph\n"
     "      --hash-logs    lines of crawl.log stay, with a hash for the URL\n"
     "      --again        it may come back: takes the tombstone away, erases nothing\n"
+    "      --no-wait      do not wait until the crawl that runs there has done it\n"
     "  -q, --quiet\n"
+    "Of an agent of a cluster, or with the server in place of DIR, all agents do it: those\n"
+    "that are away at their return.\n"
     "Exit: 0 done, 2 usage, 3 input or output (it goes on at the next start), 11 the crawl\n"
     "ended before it was done, 17 DIR is in use or damaged.\n";
 
@@ -211,6 +221,7 @@ static int forget_parse(ForgetOrder *forget, bool *again, int argc, char **argv)
         {"keep-graph", 0, COMMAND_FLAG, .to = &forget->targets.keep_graph},
         {"hash-logs", 0, COMMAND_FLAG, .to = &forget->targets.hash_logs},
         {"again", 0, COMMAND_FLAG, .to = again},
+        {"no-wait", 0, COMMAND_FLAG, .to = &forget->no_wait},
         {"quiet", 'q', COMMAND_FLAG, .to = &forget->quiet}};
     CommandLine line = {.command = "forget",
                         .usage = forget_usage,
@@ -242,6 +253,11 @@ static Result forget_do(ForgetOrder *forget, bool again)
     Result rc = crawl_store_lock(&store, forget->directory, false, &forget->error);
     if (rc == RESULT_LOCKED && has_target) {
         rc = forget_running(forget, again);
+    } else if (rc == RESULT_OK && has_target && forget_database_is_shared(forget->directory)) {
+        (void)buffer_append_string(&forget->error,
+                                   "this agent of a cluster does not run; name one that does, or "
+                                   "the server: all agents are to hear of it");
+        rc = RESULT_INVALID;
     } else if (rc == RESULT_OK && again) {
         rc = forget_order_bury(forget, true);
     } else if (rc == RESULT_OK) {

@@ -2,9 +2,11 @@
  *
  * What: forget_order.h says how. In a directory that nobody uses the command does it itself. A
  * crawl that runs gets the tombstones at once, stops as soon as no link waits in the sieve, carries
- * the order out, and starts anew as the same process; the command waits for that. Owns: the lock of
- * the directory, while it works. Threads: main. Errors: exit status 0; 2 usage; 3 input or output,
- * and the order stays; 11 the crawl ended before it was done; 17 in use, or damaged. */
+ * the order out, and starts anew as the same process; the command waits for that. An agent of
+ * a cluster gives the order to all of them (crawl/desk/desk_edicts.h); one that does not run takes
+ * none. Owns: the lock of the directory, while it works. Threads: main. Errors: exit status 0; 2
+ * usage; 3 input or output, and the order stays; 11 the crawl ended before it was done; 17 in use,
+ * or damaged. */
 #ifndef COMMAND_FORGET_FORGET_H
 #define COMMAND_FORGET_FORGET_H
 

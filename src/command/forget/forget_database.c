@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory/bits.h"
+#include "base/memory/file.h"
 #include "fetch/transfer/fetch_result.h"
 #include "store/archive/capture_index.h"
 #include "store/format/page_packs.h"
@@ -130,7 +131,7 @@ static Result database_look_at_pages(ForgetDatabase *d)
     return RESULT_OK;
 }
 
-static Result database_read_counts(ForgetDatabase *d, Buffer *error)
+static Result database_read_counts(ForgetDatabase *d)
 {
     MDB_dbi dbi = 0;
     MDB_stat stat = {.ms_entries = 0};
@@ -148,11 +149,7 @@ static Result database_read_counts(ForgetDatabase *d, Buffer *error)
         rc = mdb_stat(d->read, dbi, &stat);
     }
     d->n_hosts = (uint32_t)stat.ms_entries;
-    if (rc == 0 && forget_table(d->read, "outbox", &dbi) == 0) {
-        (void)buffer_append_string(error, "this is an agent of a cluster, in which other agents "
-                                          "hold parts of it, too: that is not done yet");
-        return RESULT_INVALID;
-    }
+    d->is_shared = rc == 0 && forget_table(d->read, "outbox", &dbi) == 0;
     d->pages = calloc(d->n_pages / 8 + 1, 1);
     d->hosts = calloc((size_t)d->n_hosts / 8 + 1, 1);
     d->tallies = calloc((size_t)d->n_hosts + 1, sizeof *d->tallies);
@@ -162,10 +159,8 @@ static Result database_read_counts(ForgetDatabase *d, Buffer *error)
     return lmdb_result(rc, "read the database");
 }
 
-Result forget_database_look(ForgetDatabase *d, const char *path, const ForgetTargets *targets,
-                            Buffer *error)
+static int database_open(ForgetDatabase *d, const char *path)
 {
-    *d = (ForgetDatabase){.targets = targets};
     int rc = mdb_env_create(&d->from);
     if (rc == 0) {
         rc = mdb_env_set_maxdbs(d->from, PAGE_DIRECTORY_MAX_TABLES);
@@ -176,9 +171,26 @@ Result forget_database_look(ForgetDatabase *d, const char *path, const ForgetTar
     if (rc == 0) {
         rc = mdb_txn_begin(d->from, NULL, MDB_RDONLY, &d->read);
     }
-    Result result = lmdb_result(rc, "open the database");
+    return rc;
+}
+
+bool forget_database_is_shared(const char *directory)
+{
+    Path path;
+    MDB_dbi dbi = 0;
+    ForgetDatabase d = {.from = NULL};
+    bool found = database_open(&d, file_path(&path, "%s/crawl.mdb", directory)) == 0 &&
+                 forget_table(d.read, "outbox", &dbi) == 0;
+    forget_database_destroy(&d);
+    return found;
+}
+
+Result forget_database_look(ForgetDatabase *d, const char *path, const ForgetTargets *targets)
+{
+    *d = (ForgetDatabase){.targets = targets};
+    Result result = lmdb_result(database_open(d, path), "open the database");
     if (result == RESULT_OK) {
-        result = database_read_counts(d, error);
+        result = database_read_counts(d);
     }
     if (result == RESULT_OK) {
         database_look_at_hosts(d);

@@ -13,8 +13,7 @@
  *
  * Owns: what forget_database_look has found, until _destroy.
  * Threads: one; nobody writes the database meanwhile.
- * Errors: RESULT_INVALID: a crawl of a cluster; RESULT_FULL, RESULT_IO, RESULT_DAMAGED, with a
- * sentence. */
+ * Errors: RESULT_FULL, RESULT_IO, RESULT_DAMAGED. */
 #ifndef COMMAND_FORGET_FORGET_DATABASE_H
 #define COMMAND_FORGET_FORGET_DATABASE_H
 
@@ -51,13 +50,16 @@ typedef struct ForgetDatabase {
     uint32_t n_hosts;
     uint64_t seed;        /* of the fingerprints */
     ForgetTally *tallies; /* of the hosts, as their pages are afterwards */
+    bool is_shared;       /* it is an agent's of a cluster: other agents know its pages */
     uint64_t forgotten_pages;
     uint64_t forgotten_hosts;
 } ForgetDatabase;
 
 /* Opens the environment at path (crawl.mdb), and finds the pages and hosts that are meant. */
 Result forget_database_look(ForgetDatabase *database, const char *path,
-                            const ForgetTargets *targets, Buffer *error);
+                            const ForgetTargets *targets);
+/* Whether it is an agent's of a cluster. */
+bool forget_database_is_shared(const char *directory);
 void forget_database_destroy(ForgetDatabase *database);
 
 /* Whether the page of this URL is forgotten because it is old; false when there is no such page.

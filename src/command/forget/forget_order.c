@@ -13,6 +13,8 @@
 #include "base/memory/file.h"
 #include "command/forget/forget_rows.h"
 #include "command/forget/forget_warc.h"
+#include "crawl/cluster/cluster_edicts.h"
+#include "crawl/run/helm.h"
 #include "frontier/sieve/sieve.h"
 #include "ingest/batch/ingest_batch.h"
 #include "page/crawl_log.h"
@@ -238,8 +240,8 @@ static Result text_file(ForgetTexts *texts, const char *name)
 /* The operator's own, and what is not text or is made anew with each start. */
 static bool text_is_ours(const char *name)
 {
-    static const char *const others[] = {"config.ini", "in-force.ini",  DENIAL_LIST_FILE,
-                                         "lock",       "crawl.pending", "status.json"};
+    static const char *const others[] = {"config.ini",    "in-force.ini", DENIAL_LIST_FILE, "lock",
+                                         "crawl.pending", "status.json",  EDICTS_FILE};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(name, others[i]) == 0) {
             return false;
@@ -259,7 +261,7 @@ static Result forget_texts(ForgetTexts *texts)
     return rc == RESULT_OK ? buffer_append_string(texts->actions, "drop\tcrawl.pending\n") : rc;
 }
 
-#define ORDER   "forget/order"
+#define ORDER   ERASURE_ORDER
 #define READY   "forget/ready"
 #define STAGING "forget/new"
 
@@ -543,7 +545,7 @@ static Result forget_write(ForgetOrder *forget)
     buffer_init(&texts.names, BUFFER_NO_LIMIT);
     progress_begin(&progress, "forget", "records", !forget->quiet && isatty(STDERR_FILENO) == 1,
                    stderr, mono_now());
-    Result rc = forget_database_look(&database, mdb.text, &forget->targets, error);
+    Result rc = forget_database_look(&database, mdb.text, &forget->targets);
     if (rc == RESULT_OK) {
         rc = forget_database_warc_end(&database, &end);
     }

@@ -34,6 +34,7 @@ typedef struct ForgetOrder {
     Buffer actions; /* of DIR/forget/ready */
     Buffer told;    /* what came of it */
     bool quiet;
+    bool no_wait; /* until a crawl that runs has carried it out */
 } ForgetOrder;
 
 void forget_order_init(ForgetOrder *order, const char *directory);

@@ -1,5 +1,6 @@
 #include "command/forget/forget_rows.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +10,8 @@
 #include "base/core/hash.h"
 #include "base/memory/bits.h"
 #include "base/memory/map.h"
+#include "cluster/link/outbox.h"
+#include "cluster/link/stub.h"
 #include "store/format/page_links.h"
 #include "store/format/page_links_records.h"
 #include "store/format/page_packs.h"
@@ -273,6 +276,73 @@ static int rows_row_of_external(Copy *copy, MDB_val *key, MDB_val *value)
     return kept > 0;
 }
 
+/* ---- what waits for other agents ---- */
+
+static int rows_of_result(Result rc)
+{
+    return rc == RESULT_OK ? 0 : rc == RESULT_MEMORY ? ENOMEM : MDB_CORRUPTED;
+}
+
+static int rows_row_of_outbox(Copy *copy, MDB_val *key, MDB_val *value)
+{
+    bool named = false;
+    (void)key;
+    int rc = rows_of_result(
+        forget_read_block(copy->d->targets, value->mv_data, value->mv_size, 0, NULL, &named));
+    return rc == 0 ? !named : rc;
+}
+
+/* A block that was not copied: the rest of it is a row of its own. */
+static int rows_write_rest(Copy *copy, OutboxDraft *draft, const MDB_val *key, const MDB_val *value)
+{
+    bool named = false;
+    uint32_t epoch = (uint32_t)forget_number((const char *)value->mv_data + 4, sizeof epoch);
+    uint64_t number = 0;
+    memcpy(&number, key->mv_data, sizeof number);
+    Result result = outbox_draft_begin(draft, copy->write, epoch);
+    draft->state.blocks--;
+    draft->state.bytes -= value->mv_size;
+    draft->changed = true;
+    int rc = rows_of_result(forget_read_block(copy->d->targets, value->mv_data, value->mv_size,
+                                              (uint16_t)(be64toh(number) >> 48), draft, &named));
+    if (rc == 0 && result == RESULT_OK) {
+        result = outbox_draft_finish(draft);
+    }
+    outbox_draft_end(draft);
+    return rc == 0 && result != RESULT_OK ? MDB_PANIC : rc;
+}
+
+static int rows_write_outbox(Copy *copy)
+{
+    Outbox outbox;
+    OutboxDraft draft;
+    MDB_dbi crawl = 0;
+    MDB_dbi from = 0;
+    MDB_cursor *cursor = NULL;
+    MDB_val key, value;
+    if (!copy->d->is_shared) {
+        return 0;
+    }
+    int rc = mdb_dbi_open(copy->write, "crawl", 0, &crawl);
+    if (rc == 0 && outbox_open(&outbox, copy->write, crawl) != RESULT_OK) {
+        rc = MDB_CORRUPTED;
+    }
+    if (rc == 0 && (rc = forget_table(copy->d->read, "outbox", &from)) == 0) {
+        rc = mdb_cursor_open(copy->d->read, from, &cursor);
+    }
+    if (rc != 0) {
+        return rc;
+    }
+    outbox_draft_init(&draft, &outbox);
+    while (rc == 0 && (rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
+        int stays = rows_row_of_outbox(copy, &key, &value);
+        rc = stays == 0 ? rows_write_rest(copy, &draft, &key, &value) : stays == 1 ? 0 : stays;
+    }
+    outbox_draft_destroy(&draft);
+    mdb_cursor_close(cursor);
+    return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
 /* ---- tables ---- */
 
 /* Those that are not here are copied as they are; idx2info and links have functions of their own.
@@ -308,6 +378,8 @@ static const struct {
     {"revisit_numbers", rows_row_by_page},
     {"renders", rows_row_of_render},
     {"external", rows_row_of_external},
+    {"vias", rows_row_by_page},
+    {"outbox", rows_row_of_outbox},
 };
 
 /* Commits what was written; the rest goes on in another transaction. */
@@ -375,7 +447,8 @@ static void rows_change_record(const ForgetDatabase *d, uint64_t index, PageReco
         int n = snprintf(path, FORGET_NAME_BYTES, "/.forgotten/%" PRIx64, index);
         record->crawled = record->crawled && d->targets->keep_graph;
         record->userinfo = false;
-        record->flags = 0;
+        /* No agent that gets the page with its slot is to fetch it. */
+        record->flags = d->is_shared && !record->crawled ? DONE_FLAG : 0;
         record->level = PAGE_DB_NO_LEVEL;
         record->tries = 0;
         record->status = 0;
@@ -749,8 +822,9 @@ static int rows_open_new(Copy *copy, const char *path)
 
 static Result rows_write_all(Copy *copy, const WarcEnd *end)
 {
-    int (*const parts[])(Copy *) = {rows_write_tables, rows_write_infos, rows_write_hashes,
-                                    rows_write_links,  rows_write_names, rows_write_fronts};
+    int (*const parts[])(Copy *) = {rows_write_tables, rows_write_outbox, rows_write_infos,
+                                    rows_write_hashes, rows_write_links,  rows_write_names,
+                                    rows_write_fronts};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < sizeof parts / sizeof *parts; i++) {
         rc = parts[i](copy);

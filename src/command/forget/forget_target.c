@@ -233,3 +233,32 @@ bool forget_is_named(const ForgetTargets *targets, const char *text, size_t leng
     }
     return false;
 }
+
+Result forget_read_block(const ForgetTargets *targets, const void *bytes, size_t length,
+                         uint16_t to, OutboxDraft *draft, bool *named)
+{
+    WireReader in = wire_reader(bytes, length);
+    BlockHeader header;
+    LinkBlockReader reader;
+    LinkRecord record;
+    HostMove host;
+    const void *body = NULL;
+    *named = false;
+    if (block_read(&in, &header, &body) != BLOCK_GOOD) {
+        return RESULT_DAMAGED;
+    }
+    if (header.kind == BLOCK_HOSTS) {
+        Result rc = host_block_read(&header, body, &host);
+        *named = rc == RESULT_OK && forget_is_named(targets, host.origin, host.length);
+        return rc;
+    }
+    link_block_reader_init(&reader, &header, body);
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && (rc = link_block_next(&reader, &record)) == RESULT_OK) {
+        bool meant = forget_means_url(targets, record.url, record.length);
+        *named |= meant;
+        rc = meant || draft == NULL ? RESULT_OK : outbox_draft_add(draft, to, &record);
+    }
+    link_block_reader_destroy(&reader);
+    return rc == RESULT_CLOSED ? RESULT_OK : rc;
+}

@@ -20,6 +20,7 @@
 #include "base/core/clock.h"
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
+#include "cluster/link/outbox.h"
 #include "rules/scope/url_lists.h"
 
 typedef enum ForgetKind { FORGET_HOST, FORGET_URL, FORGET_REGEX } ForgetKind;
@@ -55,5 +56,10 @@ bool forget_means_url(const ForgetTargets *targets, const char *url, size_t leng
 /* Whether a piece of text names what is meant: a host's name, a URL, or one that an expression
  * finds. */
 bool forget_is_named(const ForgetTargets *targets, const char *text, size_t length);
+/* Whether a block for another agent (cluster/wire/link_block.h) has a link that is meant, or is a
+ * host that is. Its other links go on into a draft, for agent `to`; NULL: nowhere. RESULT_DAMAGED.
+ */
+Result forget_read_block(const ForgetTargets *targets, const void *bytes, size_t length,
+                         uint16_t to, OutboxDraft *draft, bool *named);
 
 #endif

@@ -63,6 +63,7 @@ static const struct {
     {"consent", "--usage --changed"},
     {"ctl", "--json"},
     {"db", "--here --from --to --ids --top --host --due --parked --walls --headers --body"},
+    {"forget", "--regex --older-than --keep-graph --hash-logs --again --no-wait"},
     {"plan", "--json -s"},
     {"rank", "--top --damping --precision --cross-host --content-scores"},
     {"report", "--html --json --broken-links"},
@@ -87,7 +88,8 @@ static const char *console_judge(const ClusterConsole *console, char *const *wor
     }
     bool is_ctl = strcmp(words[0], "ctl") == 0;
     bool is_host = is_ctl && n > 3 && strcmp(words[1], "host") == 0;
-    bool changes = is_host || (is_ctl && n > 1 && !console_lists(reads, words[1]));
+    bool changes = strcmp(words[0], "forget") == 0 || is_host ||
+                   (is_ctl && n > 1 && !console_lists(reads, words[1]));
     return changes && !console->has_login
                ? "this agent has no login at its server, so anybody may be asking; give it "
                  "cluster.credentials, or steer it at its own machine"

@@ -61,12 +61,13 @@ static void cluster_edicts_apply(void *context, const Edicts *edicts)
     part->sinks.news(part->sinks.context);
 }
 
-static void cluster_edicts_hear(void *context, uint64_t ticket, Result rc, const char *text)
+static void cluster_edicts_hear(void *context, uint64_t ticket, Result rc, uint64_t by_all,
+                                const char *text)
 {
     ClusterPart *part = context;
     ClusterEdicts *edicts = &part->edicts;
     mutex_lock(&edicts->mutex);
-    ClusterTold told = {ticket, rc, strdup(text)};
+    ClusterTold told = {ticket, rc, by_all, strdup(text)};
     if (array_add(&edicts->told, &edicts->n_told, sizeof told, &told) != RESULT_OK) {
         free(told.text);
     }
@@ -137,7 +138,7 @@ void cluster_edicts_order(ClusterPart *part, const Edict *edict, uint64_t ticket
         return;
     }
     node_note_release(&note);
-    cluster_edicts_hear(part, ticket, rc,
+    cluster_edicts_hear(part, ticket, rc, 0,
                         rc == RESULT_CLOSED ? "this agent is no member of its cluster now"
                                             : result_name(rc));
 }

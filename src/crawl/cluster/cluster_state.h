@@ -67,7 +67,8 @@ void cluster_mail_close(ClusterMail *mail);
 typedef struct ClusterTold {
     uint64_t ticket;
     Result rc;
-    char *text; /* owned */
+    uint64_t by_all; /* its number, when all agents have carried it out; 0 */
+    char *text;      /* owned */
 } ClusterTold;
 
 typedef struct ClusterEdicts {

@@ -162,12 +162,12 @@ static void desk_forget(Desk *desk, const DeskRequest *request)
 {
     if (desk->helm->stopping) {
         desk_refuse(desk, request, "the crawl is stopping");
-    } else if (desk->helm->parts->cluster != NULL) {
-        desk_refuse(desk, request, "it is an agent of a cluster, in which others hold parts of it");
     } else if (desk->helm->options->erase == NULL) {
         desk_refuse(desk, request, "it cannot start anew by itself; stop it first");
+    } else if (desk_edicts_are(desk)) {
+        desk_edicts_forget(desk, request);
     } else {
-        helm_erase(desk->helm, request->who);
+        helm_erase(desk->helm, mono_now(), request->who);
         desk_done(desk, request, "the crawl stops, erases, and goes on");
     }
 }

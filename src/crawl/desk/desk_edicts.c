@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/hash.h"
+#include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "crawl/cluster/cluster_edicts.h"
 #include "crawl/cluster/cluster_part.h"
 #include "crawl/parts/rule_parts.h"
 
-#define EDICT_SIGN UINT64_MAX /* of orders that edicts give; no client's number */
+#define DESK_ORDER_BYTES 20
+#define EDICT_SIGN       UINT64_MAX /* of orders that edicts give; no client's number */
 
 bool desk_edicts_are(const Desk *desk)
 {
@@ -18,28 +21,55 @@ bool desk_edicts_are(const Desk *desk)
 
 /* ---- given here ---- */
 
-void desk_edicts_order(Desk *desk, const DeskRequest *request, EdictVerb verb, const char *pattern,
-                       const char *name, const char *value, const char *text)
+static void desk_edicts_give(Desk *desk, const char *who, EdictVerb verb, const char *pattern,
+                             const char *name, const char *value)
 {
-    char who[DESK_WHO_BYTES + 16];
+    char by[DESK_WHO_BYTES + 16];
     ClusterFigures figures;
     ClusterPart *cluster = desk->helm->parts->cluster;
     cluster_part_figures(cluster, &figures);
-    (void)snprintf(who, sizeof who, "agent=%u %s", (unsigned)figures.agent, request->who);
+    (void)snprintf(by, sizeof by, "agent=%u %s", (unsigned)figures.agent, who);
     Edict edict = {.verb = verb,
                    .name = (char *)(uintptr_t)name,
                    .pattern = (char *)(uintptr_t)pattern,
                    .value = (char *)(uintptr_t)value,
-                   .who = who};
+                   .who = by};
+    cluster_edicts_order(cluster, &edict, desk->last_ticket);
+}
+
+void desk_edicts_order(Desk *desk, const DeskRequest *request, EdictVerb verb, const char *pattern,
+                       const char *name, const char *value, const char *text)
+{
     if (desk->n_ordered == CONTROL_CLIENTS) { /* a client waits for one answer at a time */
         desk_refuse(desk, request, "too many orders are under way");
         return;
     }
     desk->ordered[desk->n_ordered++] = (DeskOrdered){.client = request->client,
                                                      .ticket = ++desk->last_ticket,
-                                                     .about_host = edict_verb_is_of_host(verb),
+                                                     .verb = verb,
                                                      .text = strdup(text)};
-    cluster_edicts_order(cluster, &edict, desk->last_ticket);
+    desk_edicts_give(desk, request->who, verb, pattern, name, value);
+}
+
+/* By the order that `ragno forget` has put into this directory. */
+void desk_edicts_forget(Desk *desk, const DeskRequest *request)
+{
+    Path path;
+    char name[DESK_ORDER_BYTES];
+    Buffer order = {.limit = EDICT_TEXT_BYTES};
+    const char *directory = desk->helm->parts->store->directory;
+    Result rc = file_read(file_path(&path, "%s/" ERASURE_ORDER, directory), &order);
+    if (rc != RESULT_OK) {
+        desk_refuse(desk, request, "%s: %s", path.text,
+                    rc == RESULT_LIMIT ? "too long for an order of all agents; name less at once"
+                                       : result_name(rc));
+    } else {
+        const char *text = buffer_string(&order);
+        (void)snprintf(name, sizeof name, "%016llx",
+                       (unsigned long long)hash_128(text, order.length).low);
+        desk_edicts_order(desk, request, EDICT_FORGET, "", name, text, name);
+    }
+    buffer_destroy(&order);
 }
 
 static void desk_edicts_answer(Desk *desk, const DeskOrdered *ordered, const ClusterTold *told)
@@ -47,16 +77,37 @@ static void desk_edicts_answer(Desk *desk, const DeskOrdered *ordered, const Clu
     DeskRequest request = {.client = ordered->client};
     const char *before = ordered->text == NULL ? "" : ordered->text;
     const char *text = told->text == NULL ? "" : told->text;
-    bool nobody = ordered->about_host && strncmp(text, "agent ", 6) != 0;
-    if (told->rc != RESULT_OK) {
-        desk_refuse(desk, &request, "%s%s%s", ordered->about_host ? "" : before,
-                    ordered->about_host ? "" : "; but at this agent alone: ", text);
+    bool about_host = edict_verb_is_of_host(ordered->verb);
+    bool nobody = about_host && strncmp(text, "agent ", 6) != 0;
+    if (ordered->verb == EDICT_FORGET && told->rc == RESULT_OK) {
+        desk_done(desk, &request, "%s; each stops, erases, and goes on", text);
+    } else if (told->rc != RESULT_OK) {
+        bool here = !about_host && ordered->verb != EDICT_FORGET;
+        if (ordered->verb == EDICT_FORGET) { /* it is given again */
+            Path path;
+            file_remove(file_path(&path, "%s/" ERASURE_ORDER, desk->helm->parts->store->directory));
+        }
+        desk_refuse(desk, &request, "%s%s%s", here ? before : "",
+                    here ? "; but at this agent alone: " : "", text);
     } else if (nobody) {
         desk_refuse(desk, &request, "no host '%s' is known; %s", before, text);
-    } else if (ordered->about_host) {
+    } else if (about_host) {
         desk_done(desk, &request, "%s", text);
     } else {
         desk_done(desk, &request, "%s; %s", before, text);
+    }
+}
+
+/* All agents have carried out an order, and so what is older: nobody needs the words any more of
+ * what is to be forgotten. */
+static void desk_edicts_clear(Desk *desk, uint64_t by_all)
+{
+    for (size_t i = 0; i < desk->edicts.n; i++) {
+        const Edict *edict = &desk->edicts.list[i];
+        if (edict->verb == EDICT_FORGET && edict->number <= by_all && *edict->value != '\0') {
+            desk->last_ticket++;
+            desk_edicts_give(desk, "reason=told", EDICT_FORGET, "", edict->name, "");
+        }
     }
 }
 
@@ -92,6 +143,22 @@ static Result desk_edicts_pause(Desk *desk, const Edict *edict)
         parts_pause(helm->parts, others | (pauses ? PAUSE_OPERATOR : 0u));
     }
     return RESULT_OK;
+}
+
+/* All agents hear of it, and that all have, before the first one is away for it. */
+static Result desk_edicts_erase(Desk *desk, const Edict *edict)
+{
+    Helm *helm = desk->helm;
+    bool is_done = desk->is_first && edict->number <= cluster_edicts_before(helm->parts->cluster);
+    MonoTime time = mono_add_ms(mono_now(), 2 * EDICT_ANSWER_MS);
+    if (is_done || *edict->value == '\0') {
+        return RESULT_OK;
+    }
+    if (desk->is_first) { /* it was away: are all told now? */
+        desk->last_ticket++;
+        desk_edicts_give(desk, "reason=return", EDICT_FORGET, "", "", "");
+    }
+    return helm_erase_by(helm, edict->value, time, edict->who);
 }
 
 /* A section of hosts that has it already: by this operator, or by an earlier process. */
@@ -146,6 +213,9 @@ static Result desk_edicts_carry_out(Desk *desk, const Edict *edict, Buffer *answ
     case EDICT_VISIT:
         rc = desk_edicts_host(desk, edict);
         break;
+    case EDICT_FORGET:
+        rc = desk_edicts_erase(desk, edict);
+        break;
     case EDICT_VERBS:
         break;
     }
@@ -166,6 +236,10 @@ static void desk_edicts_work(Desk *desk)
             continue;
         }
         Result rc = desk_edicts_carry_out(desk, edict, &answer);
+        if (rc == RESULT_LOCKED) { /* the process that starts anew after the one before does it */
+            buffer_destroy(&answer);
+            break;
+        }
         if (rc != RESULT_OK) {
             LOG_ERROR("cluster", "an order of all agents cannot be carried out here",
                       "order=\"%s %s\" error=\"%s\" %s", edict_verb_name(edict->verb), edict->name,
@@ -201,6 +275,7 @@ void desk_edicts_tick(Desk *desk)
     desk_edicts_work(desk);
     ClusterTold told;
     while (cluster_edicts_told(desk->helm->parts->cluster, &told)) {
+        desk_edicts_clear(desk, told.by_all);
         for (size_t i = 0; i < desk->n_ordered; i++) {
             if (desk->ordered[i].ticket == told.ticket) {
                 desk_edicts_answer(desk, &desk->ordered[i], &told);

@@ -18,6 +18,8 @@ bool desk_edicts_are(const Desk *desk);
 /* Gives the order; the answer, which begins with `text`, follows. */
 void desk_edicts_order(Desk *desk, const DeskRequest *request, EdictVerb verb, const char *pattern,
                        const char *name, const char *value, const char *text);
+/* Gives the order of `ragno forget` that is in the directory. */
+void desk_edicts_forget(Desk *desk, const DeskRequest *request);
 /* Carries out what is to be, and answers who waits. */
 void desk_edicts_tick(Desk *desk);
 /* An order about a host is done; false: it is none of an edict. text: what came of it. */

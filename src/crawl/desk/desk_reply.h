@@ -28,8 +28,8 @@ typedef struct DeskFollower {
 typedef struct DeskOrdered {
     ControlClient client;
     uint64_t ticket;
-    bool about_host;
-    char *text; /* of the answer; of a host: its name; owned */
+    EdictVerb verb;
+    char *text; /* of the answer; of a host, or what is to be forgotten: its name; owned */
 } DeskOrdered;
 
 typedef struct Desk {

@@ -311,13 +311,35 @@ void helm_stop_now(Helm *helm, const char *who, MonoTime now)
 
 /* ---- erasing ---- */
 
-void helm_erase(Helm *helm, const char *who)
+void helm_erase(Helm *helm, MonoTime time, const char *who)
 {
     helm->erases = true;
+    helm->erase_time = time;
     LOG_INFO("agent", "an erasure is asked for", "links_waiting=%llu %s",
              (unsigned long long)stats_get(&helm->parts->stats.sieve_pending), who);
     atomic_store(&helm->parts->sieve.flush, true);
     ingest_wake(helm->parts->ingest);
+}
+
+Result helm_erase_by(Helm *helm, const char *order, MonoTime time, const char *who)
+{
+    Path path;
+    Buffer before = {.limit = BUFFER_NO_LIMIT};
+    const char *directory = helm->parts->store->directory;
+    Result rc = file_read(file_path(&path, "%s/" ERASURE_ORDER, directory), &before);
+    if (rc == RESULT_OK && strcmp(buffer_string(&before), order) != 0) {
+        rc = RESULT_LOCKED;
+    } else if (rc == RESULT_NOT_FOUND) {
+        Path folder;
+        bool made = mkdir(file_path(&folder, "%s/forget", directory), 0700) == 0;
+        rc = made || errno == EEXIST ? file_replace(path.text, order, strlen(order))
+                                     : result_of_errno(errno);
+    }
+    if (rc == RESULT_OK) {
+        helm_erase(helm, time, who);
+    }
+    buffer_destroy(&before);
+    return rc;
 }
 
 /* When a day begins, what is older than store.retention is erased. The process that starts anew
@@ -336,7 +358,7 @@ static void helm_check_retention(Helm *helm)
     Result rc = crawl_log_oldest(
         log != NULL ? log : file_path(&path, "%s/crawl.log", helm->options->directory), &oldest);
     if (rc == RESULT_OK && oldest.us < wall_now().us - config->store_retention * 1000) {
-        helm_erase(helm, "reason=store.retention");
+        helm_erase(helm, mono_now(), "reason=store.retention");
     }
 }
 
@@ -348,7 +370,8 @@ static void helm_check_erasure(Helm *helm, MonoTime now)
     if (helm->parts->cluster == NULL) {
         helm_check_retention(helm);
     }
-    if (helm->erases && !helm->stopping && stats_get(&helm->parts->stats.sieve_pending) == 0) {
+    if (helm->erases && !helm->stopping && !mono_before(now, helm->erase_time) &&
+        stats_get(&helm->parts->stats.sieve_pending) == 0) {
         *helm->options->erase = true;
         helm_stop(helm, EXIT_FINISHED, "stopped for an erasure; it goes on afterwards", now);
     }

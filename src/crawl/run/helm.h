@@ -111,7 +111,8 @@ typedef struct Helm {
     bool forced;
     bool held;   /* paused by the operator */
     bool erases; /* it is to stop for `ragno forget`, as soon as no link waits in the sieve */
-    int64_t day; /* since 1970, on which store.retention was looked at last */
+    MonoTime erase_time; /* not before */
+    int64_t day;         /* since 1970, on which store.retention was looked at last */
     NetworkLook network;
     int status;      /* exit status once stopping */
     const char *why; /* how it ended: a sentence; borrowed */
@@ -130,8 +131,14 @@ void helm_stop_asked(Helm *helm, const char *who, MonoTime now);
 void helm_stop_now(Helm *helm, const char *who, MonoTime now);
 /* Pauses (held) or resumes the crawl. False when it is already in that state. */
 bool helm_pause(Helm *helm, bool held, const char *who);
-/* Stops the crawl so that an order of `ragno forget` can be carried out; it starts anew then. */
-void helm_erase(Helm *helm, const char *who);
+#define ERASURE_ORDER "forget/order" /* of `ragno forget`, in the directory (command/forget) */
+
+/* Stops the crawl, from a time on, so that an order of `ragno forget` that is in the directory can
+ * be carried out; it starts anew then. */
+void helm_erase(Helm *helm, MonoTime time, const char *who);
+/* The same with an order for all agents: it is written into the directory. RESULT_LOCKED: another
+ * one is under way there. */
+Result helm_erase_by(Helm *helm, const char *order, MonoTime time, const char *who);
 /* Opens all logs anew. */
 void helm_reopen_logs(Helm *helm, const char *who);
 

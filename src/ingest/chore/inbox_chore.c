@@ -88,8 +88,8 @@ static BlockFault inbox_chore_judge(InboxChore *chore, const BlockHeader *header
 }
 
 /* Appends the records of one block. */
-static Result inbox_chore_read_block(InboxChore *chore, const BlockHeader *header, const void *body,
-                                     BlockFault *fault)
+static Result inbox_chore_read_block(InboxChore *chore, const Batch *batch,
+                                     const BlockHeader *header, const void *body, BlockFault *fault)
 {
     LinkBlockReader reader;
     LinkRecord record;
@@ -97,6 +97,10 @@ static Result inbox_chore_read_block(InboxChore *chore, const BlockHeader *heade
     link_block_reader_init(&reader, header, body);
     while (*fault == BLOCK_GOOD && (rc = link_block_next(&reader, &record)) == RESULT_OK) {
         *fault = inbox_chore_judge(chore, header, &record);
+        if (batch->admission != NULL &&
+            admission_forgot(batch->admission, record.url, record.length)) {
+            continue; /* its sender had it from before */
+        }
         char *url = arena_copy(&chore->urls, record.url, record.length);
         if (url == NULL || !inbox_chore_make_room(chore)) {
             rc = RESULT_MEMORY;
@@ -153,7 +157,7 @@ static Result read_item(InboxChore *chore, Batch *batch, InboxItem *item)
         if (item->fault == BLOCK_GOOD) {
             rc = header.kind == BLOCK_HOSTS
                      ? read_host(chore, batch, &header, body, &item->fault)
-                     : inbox_chore_read_block(chore, &header, body, &item->fault);
+                     : inbox_chore_read_block(chore, batch, &header, body, &item->fault);
             blocks++;
         }
     }

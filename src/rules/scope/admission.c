@@ -54,6 +54,11 @@ static AdmissionAnswer ask_denials(const Denials *denials, const AdmissionQuesti
     return admission_refuse(rule == NULL ? REFUSALS : REFUSED_DENIED, rule, false);
 }
 
+bool admission_forgot(const Admission *admission, const char *url, size_t length)
+{
+    return scope_rule(admission->scope, url, length) == SCOPE_FORGOTTEN;
+}
+
 AdmissionAnswer admission_judge(const Admission *admission, const AdmissionQuestion *question)
 {
     AdmissionQuestion q = *question;

@@ -42,6 +42,8 @@ typedef struct AdmissionAnswer {
 Result admission_new(Admission **admission, const ScopeOptions *scope, const char *const *denials,
                      size_t n_denials, Buffer *error);
 void admission_delete(void *admission); /* an Admission or NULL */
+/* Whether `ragno forget` has erased it: nothing may write it down again. */
+bool admission_forgot(const Admission *admission, const char *url, size_t length);
 AdmissionAnswer admission_judge(const Admission *admission, const AdmissionQuestion *question);
 
 #endif
