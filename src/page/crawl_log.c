@@ -289,6 +289,16 @@ static void crawl_log_note_text(Buffer *text, CrawlLogNote note, const char *val
     (void)buffer_append_string(text, value);
 }
 
+/* The same of text of others: annotations may not contain blanks or commas of their own. */
+static void crawl_log_note_words(Buffer *text, CrawlLogNote note, const char *words)
+{
+    crawl_log_note_begin(text, note);
+    for (; *words != '\0'; words++) {
+        unsigned char c = (unsigned char)*words;
+        (void)buffer_append_char(text, c <= ' ' || c >= 0x7f || c == ',' ? '_' : (char)c);
+    }
+}
+
 /* The commas of a URL are escaped, so that no URL can pose as other annotations. */
 static void crawl_log_note_url(Buffer *text, CrawlLogNote note, const char *url)
 {
@@ -388,6 +398,9 @@ static void append_answer(Buffer *text, const FetchResult *fetch, HttpWall wall)
         crawl_log_note_begin(text, NOTE_USAGE);
         (void)usage_print(answer->usage.denied, text);
     }
+    if (*answer->price != '\0') {
+        crawl_log_note_words(text, NOTE_PRICE, answer->price);
+    }
     if (answer->cut != CUT_NOT) {
         crawl_log_note_text(text, NOTE_CUT, cut_reason_name(answer->cut));
         crawl_log_note_text(text, NOTE_KEPT, "header");
@@ -418,13 +431,7 @@ static void append_annotations(CrawlLog *log, const ParsedPage *page, const char
     append_answer(text, fetch, page->verdict.wall);
     append_reading(text, page);
     if (fetch->answer.refusal != NULL) {
-        crawl_log_note_begin(text, NOTE_RULE);
-        /* Annotations may not contain blanks or commas of their own. */
-        const char *rule = fetch->answer.refusal;
-        for (; *rule != '\0'; rule++) {
-            unsigned char c = (unsigned char)*rule;
-            (void)buffer_append_char(text, c <= ' ' || c >= 0x7f || c == ',' ? '_' : (char)c);
-        }
+        crawl_log_note_words(text, NOTE_RULE, fetch->answer.refusal);
     }
     /* Which filters said no to the answer. */
     static const struct {

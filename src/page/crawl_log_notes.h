@@ -59,6 +59,7 @@ typedef enum CrawlLogKind {
     NOTE(NOTE_WALL, "wall", TEXT, "KIND", "an answer that keeps crawlers out") \
     NOTE(NOTE_TLS, "tls", TEXT, "VERSION/VERDICT", "and what its certificate is worth") \
     NOTE(NOTE_USAGE, "usage-denied", TEXT, "USAGE+...", "usages that the site denies") \
+    NOTE(NOTE_PRICE, "price", TEXT, "FIGURE", "crawler-price of the answer, which is not paid; blanks and commas are _") \
     NOTE(NOTE_CUT, "cut", TEXT, "WHY", "why the answer was ended at its header") \
     NOTE(NOTE_KEPT, "kept", TEXT, "header", "what of such an answer is in the archive") \
     NOTE(NOTE_LANG, "lang", TEXT, "TAG", "the language that an HTML page says it is in") \

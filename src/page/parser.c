@@ -8,6 +8,7 @@
 #include "base/thread/log.h"
 #include "page/parsing_links.h"
 #include "parse/html/html.h"
+#include "parse/robots/robots_line.h"
 #include "parse/robots/robots_meta.h"
 #include "parse/sitemap/sitemap_xml.h"
 #include "parse/trap/trap_content.h"
@@ -54,6 +55,7 @@ ParsingOptions parsing_options(const Config *config)
                             .numbers = content == CONTENT_TEXT && config_is_continuous(config),
                             .traps = config->limits_trap_fetches > 0,
                             .sitemaps = config->scope_sitemaps,
+                            .follows = config->scope_depth != 0,
                             .sitemap_only = config->scope_sitemap_only,
                             .sitemap_hints = config->score_sitemap_hints,
                             .sitemap_depth = SITEMAP_DEPTH,
@@ -89,6 +91,31 @@ static void parsing_sitemap_robots(Parser *parser, ParsedPage *page)
     for (const char *line = lines->data; line < end; line += strlen(line) + 1) {
         if (url_parse(&parser->target, &parser->source, line, strlen(line)) == RESULT_OK) {
             parsing_links_add(parser, page, &parser->target, LINK_SITEMAP, 1.0f);
+        }
+    }
+}
+
+/* Adds the ai.txt and llms.txt that a robots.txt names as links: they are kept as pages are, and
+ * not asked for where nobody names them. */
+static void parsing_robots_files(Parser *parser, ParsedPage *page)
+{
+    const FetchResult *fetch = page->fetch;
+    RobotsReader reader;
+    RobotsLine line;
+    size_t length = 0;
+    const char *text = fetch_result_text(fetch, &length);
+    bool is_robots = parser->options->follows && fetch->request.file == USAGE_IN_ROBOTS &&
+                     fetch->answer.status >= 200 && fetch->answer.status < 300;
+    if (!is_robots || url_parse(&parser->source, NULL, fetch->request.url,
+                                strlen(fetch->request.url)) != RESULT_OK) {
+        return;
+    }
+    robots_reader_init(&reader, text, length);
+    for (unsigned n = 0; n < ROBOTS_FILES_MOST && robots_reader_next(&reader, &line);) {
+        if (line.kind == ROBOTS_LINE_FILE && url_parse(&parser->target, &parser->source, line.value,
+                                                       line.value_length) == RESULT_OK) {
+            parsing_links_add(parser, page, &parser->target, LINK_A, 1.0f);
+            n++;
         }
     }
 }
@@ -435,7 +462,13 @@ static void note_usage(Parser *parser, ParsedPage *page, const HttpHeader *heade
         usage = usage_join(usage, usage_of_html(parser->body->data, parser->body->length, NULL));
     }
     usage = usage_settle(usage);
-    page->fetch->answer.usage = usage;
+    FetchAnswer *answer = &page->fetch->answer;
+    HttpField price;
+    answer->usage = usage;
+    if (http_header_find(header, "crawler-price", &price)) {
+        (void)snprintf(answer->price, sizeof answer->price, "%.*s", (int)price.value_length,
+                       price.value);
+    }
     if ((usage.denied & request->usage_no_store) != 0) {
         page->verdict.refused_hooks |= 1u << HOOK_STORE;
     }
@@ -573,6 +606,7 @@ static void parse_page(Parser *parser, ParsedPage *page)
     case FETCHED_ROBOTS:
         store_page(parser, page);
         parsing_sitemap_robots(parser, page);
+        parsing_robots_files(parser, page);
         break;
     case FETCHED_DNS:
         page->archive.group =

@@ -56,6 +56,7 @@ typedef struct ParsingOptions {
     bool traps;                 /* patterns of URLs are judged by what their pages bring */
     DedupSteps dedup;
     bool sitemaps;      /* read those that robots.txt names; seeds may be some in any case */
+    bool follows;       /* pages may be further from the seeds than these */
     bool sitemap_only;  /* links of pages are not followed */
     bool sitemap_hints; /* they change an entry's score */
     unsigned sitemap_depth;

@@ -118,6 +118,8 @@ def by_which_sentence(report, path):
         rows = harness.run([f"{harness.OUT}/ragno", "export", directory, "pages", "--where", where]).stdout.splitlines()
         report.equal(f"export --where '{where}'", sorted(row.split("\t")[0] for row in rows), [base + p for p in paths])
     ledger_of_captures(report, directory, base)
+    report.equal("the price of a 402 is in crawl.log", [row[-1].count("price:USD_0.01") for row in log_of(directory) if row[1] == "402"],
+                 [1])
     refused = harness.run([f"{harness.OUT}/ragno", "export", directory, "links", "--where", "UsageDenied(tdm)"])
     report.check("links have no usage, and say so", refused.returncode == 2 and "needs a record of usage" in refused.stderr,
                  refused.stderr)
@@ -206,6 +208,30 @@ def crawl_licences(server, directory, *options, hosts=(*range(1, 9), 10), path="
                         "politeness.rest_max=1ms", *options, *(f"http://127.0.3.{i}:{server.port}{path}" for i in hosts)], 60)
 
 
+def named_files(report, path):
+    """ai.txt and llms.txt are pages where robots.txt or a page names them, and asked for nowhere else."""
+    asked = []
+
+    def answer(host, name):
+        asked.append(host + name)
+        rules = {"127.0.3.1": b"User-agent: *\nAllow: /\nLLMs-txt: /docs/llms.txt\nAI-Policy: /AI.txt # ours\nX: /other.txt\n"}
+        if name == "/robots.txt":
+            return 200, {"Content-Type": "text/plain"}, rules.get(host, b"")
+        page = b"<link rel=llms-txt href=/llms.txt>" if host == "127.0.3.2" and name == "/" else b"x" + name.encode()
+        return 200, {"Content-Type": "text/html" if name == "/" else "text/plain"}, page
+
+    with PageServer(answer) as server:
+        for name, options in (("crawl", ()), ("seeds", ("-l", "0"))):
+            asked.clear()
+            result = harness.run([f"{harness.OUT}/ragno", "-d", f"{path}/{name}", "-w", "0", "--ip-wait", "0", "-q", *options, "--set",
+                                  "fetch.allow_addresses=127.0.0.0/8", *(f"http://127.0.3.{i}:{server.port}/" for i in (1, 2, 3))], 60)
+            named = {"127.0.3.1/docs/llms.txt", "127.0.3.1/AI.txt", "127.0.3.2/llms.txt"} if not options else set()
+            report.equal(f"{name}: what is named is asked for once, and nothing on suspicion", (result.returncode, sorted(asked)),
+                         (0, sorted(named | {f"127.0.3.{i}{p}" for i in (1, 2, 3) for p in ("/", "/robots.txt")})))
+        kept = harness.run([f"{harness.OUT}/ragno", "export", path + "/crawl", "pages"]).stdout
+        report.check("they are in the archive", all(f"http://127.0.3.1:{server.port}{p}\t" in kept for p in ("/docs/llms.txt", "/AI.txt")), kept)
+
+
 def log_of(directory):
     with open(directory + "/crawl.log", encoding="latin-1") as file:
         return [line.split() for line in file]
@@ -263,4 +289,4 @@ def licences(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(by_which_sentence, withdrawn_since, licences)
+    harness.main(by_which_sentence, withdrawn_since, licences, named_files)

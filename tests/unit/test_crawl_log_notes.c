@@ -44,6 +44,7 @@ static void write_log(const char *folder)
             fetch->answer.tls.verdict = TLS_EXPIRED;
             fetch->answer.cut = CUT_TYPE;
             fetch->answer.usage.denied = 1;
+            (void)snprintf(fetch->answer.price, sizeof fetch->answer.price, "USD 0.01");
             page->verdict.refused_hooks = ~0u;
             (void)snprintf(page->about.language, sizeof page->about.language, "de");
         } else if (i == 1) {

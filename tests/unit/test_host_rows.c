@@ -275,6 +275,43 @@ static void texts_of_one_hash_stay_apart(void)
     store_fixture_close(&f, true);
 }
 
+static bool licence_is(const StoreFixture *f, MDB_txn *txn, UsagePlace place, const char *text)
+{
+    Buffer body = {.limit = BUFFER_NO_LIMIT};
+    Result rc = host_rows_get_usage_file(f->store.hosts, txn, 1, place, &body);
+    bool is_text = text == NULL ? rc == RESULT_NOT_FOUND
+                                : rc == RESULT_OK && strcmp(buffer_string(&body), text) == 0;
+    buffer_destroy(&body);
+    return is_text;
+}
+
+static void licences_of_a_host_stay_apart(void)
+{
+    static const UsagePlace first = USAGE_IN_LICENCE;
+    static const UsagePlace last = USAGE_PLACES - 1;
+    StoreFixture f;
+    store_fixture_open(&f);
+    HostRows *hosts = f.store.hosts;
+    MDB_txn *txn = store_fixture_begin(&f, false);
+    CU_ASSERT_TRUE(licence_is(&f, txn, first, NULL));
+    CU_ASSERT_EQUAL(host_rows_put_usage_file(hosts, txn, 1, last, "last", 4), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_put_usage_file(hosts, txn, 1, USAGE_IN_TDM, "tdm", 3), RESULT_OK);
+    CU_ASSERT_TRUE(licence_is(&f, txn, first, ""));
+    CU_ASSERT_EQUAL(host_rows_put_usage_file(hosts, txn, 1, first, "first", 5), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_put_usage_file(hosts, txn, 1, first + 1, "n\0o", 3), RESULT_OK);
+    CU_ASSERT_TRUE(licence_is(&f, txn, first, "first"));
+    CU_ASSERT_TRUE(licence_is(&f, txn, first + 1, "")); /* no licence: it has a zero byte */
+    CU_ASSERT_TRUE(licence_is(&f, txn, last, "last"));
+    CU_ASSERT_TRUE(licence_is(&f, txn, USAGE_IN_TDM, "tdm"));
+    CU_ASSERT_EQUAL(host_rows_put_usage_file(hosts, txn, 1, last, NULL, 0), RESULT_OK);
+    CU_ASSERT_TRUE(licence_is(&f, txn, first, "first"));
+    CU_ASSERT_TRUE(licence_is(&f, txn, last, ""));
+    CU_ASSERT_EQUAL(host_rows_put_usage_file(hosts, txn, 1, first, NULL, 0), RESULT_OK);
+    CU_ASSERT_TRUE(licence_is(&f, txn, first, NULL));
+    page_db_txn_abort(f.store.db, txn);
+    store_fixture_close(&f, true);
+}
+
 UNIT_MAIN("host_rows", {"records come back after reopening", records_come_back_after_reopening},
           {"robots.txt may be empty or missing", robots_txt_may_be_empty_or_missing},
           {"earlier contents of robots.txt are kept by version",
@@ -284,6 +321,7 @@ UNIT_MAIN("host_rows", {"records come back after reopening", records_come_back_a
           {"texts of one hash stay apart", texts_of_one_hash_stay_apart},
           {"texts of earlier versions of ragno are read and replaced",
            texts_of_earlier_versions_of_ragno_are_read_and_replaced},
+          {"licences of a host stay apart", licences_of_a_host_stay_apart},
           {"a walk sees all hosts in order and can be stopped",
            a_walk_sees_all_hosts_in_order_and_can_be_stopped},
           {"a record of another format is refused", a_record_of_another_format_is_refused})

@@ -118,6 +118,7 @@ typedef struct FetchAnswer {
     bool has_wall; /* wall is all that there is to see: the body is not coded */
     HttpWall wall;
     Usage usage;           /* what it may not be used for, by robots.txt, header and page */
+    char price[32];        /* crawler-price, cut off there; "": it costs nothing */
     CutReason cut;         /* ended at its header, as the operator wants */
     unsigned http_version; /* 10, 11, 20 */
     TlsFacts tls;          /* of its connection */

@@ -4,10 +4,10 @@
 
 /* What a rel says the other document is: a page. Those of HTML 4 are still found in manuals. */
 static const char *const page_rels[] = {
-    "canonical", "next",    "prev",    "previous",  "alternate",  "first",
-    "last",      "start",   "up",      "top",       "contents",   "toc",
-    "index",     "chapter", "section", "appendix",  "subsection", "glossary",
-    "help",      "author",  "license", "copyright", "bookmark",
+    "canonical", "next",     "prev",       "previous", "alternate", "first",  "last",
+    "start",     "up",       "top",        "contents", "toc",       "index",  "chapter",
+    "section",   "appendix", "subsection", "glossary", "help",      "author", "license",
+    "copyright", "bookmark", "llms-txt",   "ai-txt",
 };
 
 static bool is_page_rel(const HtmlSlice *word)

@@ -304,6 +304,7 @@ static Result robots_read_lines(Robots *robots, const char *body, size_t length,
         case ROBOTS_LINE_LICENCE:
             rc = robots_rules_add_licence(robots, &line, group_licence_standing(&group, has_agent));
             break;
+        case ROBOTS_LINE_FILE:
         case ROBOTS_LINE_OTHER:
             break;
         }

@@ -91,8 +91,8 @@ Result robots_add_tdm(Robots *robots, const char *text, size_t length);
 Result robots_licence_url(const Robots *robots, UsagePlace place, const char *origin, Buffer *out);
 /* Adds what that file says, once. Until this has returned RESULT_OK for each place that has one, a
  * licence that is named permits nothing: its statement (line 0, the address as its words) denies
- * all usages, and so does one for which there is no place. Errors are those of rsl_read, and
- * RESULT_LIMIT when there are too many statements. */
+ * all usages, and so does one for which there is no place. Errors are those of rsl_read,
+ * RESULT_LIMIT when there are too many statements, and RESULT_NOT_FOUND when it is not named. */
 Result robots_add_licence(Robots *robots, UsagePlace place, const char *text, size_t length,
                           const RslReader *reader);
 /* Bytes of memory it occupies, for the frontier's budget. */

@@ -77,6 +77,19 @@ static bool is_bare_sitemap(const char *p, const char *end)
     return false;
 }
 
+/* Whether an address ends with the name of one of these files. */
+static bool robots_line_names_file(const char *value, size_t length)
+{
+    static const char *const files[] = {"/llms.txt", "/llms-full.txt", "/ai.txt"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        size_t n = strlen(files[i]);
+        if (length >= n && strncasecmp(value + length - n, files[i], n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void robots_line_read_fields(RobotsLine *line)
 {
     const char *start = line->text;
@@ -103,6 +116,9 @@ static void robots_line_read_fields(RobotsLine *line)
     line->kind = kind_of_name(name, (size_t)(name_end - name));
     line->value = value;
     line->value_length = (size_t)(value_end - value);
+    if (line->kind == ROBOTS_LINE_OTHER && robots_line_names_file(value, line->value_length)) {
+        line->kind = ROBOTS_LINE_FILE;
+    }
     if (line->kind == ROBOTS_LINE_OTHER && is_bare_sitemap(start, end)) {
         line->kind = ROBOTS_LINE_SITEMAP;
         line->value = start;

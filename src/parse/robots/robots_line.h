@@ -22,6 +22,7 @@ typedef enum RobotsLineKind {
     ROBOTS_LINE_SITEMAP,
     ROBOTS_LINE_USAGE,   /* Content-Usage, Content-Signal; as OTHER, it never ends a group */
     ROBOTS_LINE_LICENCE, /* License: of RSL; likewise */
+    ROBOTS_LINE_FILE,    /* of any name, with the address of an ai.txt or llms.txt; likewise */
     ROBOTS_LINE_OTHER    /* blank, comment, unknown: never ends a group */
 } RobotsLineKind;
 
@@ -33,6 +34,8 @@ typedef struct RobotsLine {
     const char *value; /* behind the colon, trimmed; borrowed */
     size_t value_length;
 } RobotsLine;
+
+#define ROBOTS_FILES_MOST 8u /* of these lines are followed */
 
 typedef struct RobotsReader {
     const char *next;
