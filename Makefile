@@ -25,7 +25,7 @@ PKGS_LATER := libnats
 PKGS := libcurl libxml-2.0 libcares lmdb libpcre2-8 inih libpsl libidn2 libxxhash libdeflate zlib \
         libzstd libbrotlidec libssl libcrypto ncursesw libmicrohttpd
 # What works before the libraries are there, or without them.
-NO_PKGS := deps deps-dev deps-fuzz deps-bench deps-render deps-deb help clean format lint check
+NO_PKGS := deps deps-dev deps-fuzz deps-bench deps-render deps-deb arm64 help clean format lint check
 ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_PKGS),$(MAKECMDGOALS)),all),)
   ifeq ($(filter deps deps-dev deps-fuzz deps-bench deps-render deps-deb,$(MAKECMDGOALS)),)
     ifneq ($(shell $(PKG_CONFIG) --exists $(PKGS) $(PKGS_LATER) 2>/dev/null && echo yes),yes)
@@ -296,6 +296,12 @@ spec:
 mutants:
 	@MUTANTS=yes doc/spec/run
 	@MUTANTS=yes $(MAKE) --no-print-directory integration T=cluster_sim:mutants
+
+## make arm64           builds for arm64 on another machine, and runs the unit tests under qemu-user (T=name: some)
+.PHONY: arm64 arm64-tests
+arm64:
+	@T='$(T)' tests/arm64 $(filter lib% zlib%,$(DEPS))
+arm64-tests: $(if $(T),$(T:%=$(OUT)/tests/test_%),$(UNIT_BIN))
 
 ## make demo            crawls a few thousand pages of the synthetic web, on this machine alone
 demo: all $(OUT)/web
