@@ -602,19 +602,6 @@ static Result audit_read_all(Run *run)
     return rc;
 }
 
-static Result audit_open_log(Audit *audit, const AuditOptions *options, Buffer *error)
-{
-    Path path;
-    (void)file_path(&path, "%s/crawl.log", options->directory);
-    const char *log = options->log != NULL ? options->log : path.text;
-    Result rc = log_reader_open(&audit->reader, log);
-    if (rc != RESULT_OK) {
-        (void)buffer_printf(error, "%s: %s", log,
-                            rc == RESULT_MEMORY ? result_name(rc) : strerror(errno));
-    }
-    return rc;
-}
-
 Result audit_run(Audit *audit, const AuditOptions *options, PageDB *db, Buffer *error)
 {
     Run run = {.audit = audit, .options = options, .boots = {.latest = INT64_MIN}};
@@ -635,7 +622,14 @@ Result audit_run(Audit *audit, const AuditOptions *options, PageDB *db, Buffer *
                                       audit_delays_agent(&audit->delays), &audit->hosts);
     rc = rc == RESULT_OK ? opened : rc;
     if (rc == RESULT_OK) {
-        rc = audit_open_log(audit, options, error);
+        Path path;
+        (void)file_path(&path, "%s/crawl.log", options->directory);
+        const char *log = options->log != NULL ? options->log : path.text;
+        rc = log_reader_open(&audit->reader, log);
+        if (rc != RESULT_OK) {
+            (void)buffer_printf(error, "%s: %s", log,
+                                rc == RESULT_MEMORY ? result_name(rc) : strerror(errno));
+        }
     }
     if (rc == RESULT_OK) {
         run.boots.ids = calloc(BOOTS_MAX, sizeof *run.boots.ids);

@@ -87,27 +87,6 @@ static Result audit_changes_take_change(AuditChanges *changes, LogText text, Wal
     return rc;
 }
 
-/* text: from the host on. */
-static Result audit_changes_take_order(AuditChanges *changes, LogText text, WallTime time)
-{
-    AuditOrder order = {.time = time, .text = strndup(text.bytes, text.length)};
-    if (order.text == NULL) {
-        return RESULT_MEMORY;
-    }
-    const char *wish = strstr(order.text, " wish=");
-    bool is_order =
-        audit_changes_starts_with(text, "host=") && wish != NULL &&
-        (strncmp(wish, " wish=visit", 11) == 0 || strncmp(wish, " wish=revive", 12) == 0);
-    order.host = is_order ? strndup(order.text + 5, strcspn(order.text + 5, " ")) : NULL;
-    if (order.host == NULL ||
-        array_add(&changes->orders, &changes->n_orders, sizeof order, &order) != RESULT_OK) {
-        free(order.host);
-        free(order.text);
-        return is_order ? RESULT_MEMORY : RESULT_OK;
-    }
-    return RESULT_OK;
-}
-
 static Result audit_changes_take_line(Reading *reading, const char *line, size_t length)
 {
     AuditChanges *changes = reading->changes;
@@ -123,8 +102,24 @@ static Result audit_changes_take_line(Reading *reading, const char *line, size_t
     }
     if (audit_changes_starts_with(event, ORDERED)) {
         size_t n = sizeof ORDERED - 1;
-        return audit_changes_take_order(changes, (LogText){event.bytes + n, event.length - n},
-                                        time);
+        /* text: from the host on. */
+        LogText text = (LogText){event.bytes + n, event.length - n};
+        AuditOrder order = {.time = time, .text = strndup(text.bytes, text.length)};
+        if (order.text == NULL) {
+            return RESULT_MEMORY;
+        }
+        const char *wish = strstr(order.text, " wish=");
+        bool is_order =
+            audit_changes_starts_with(text, "host=") && wish != NULL &&
+            (strncmp(wish, " wish=visit", 11) == 0 || strncmp(wish, " wish=revive", 12) == 0);
+        order.host = is_order ? strndup(order.text + 5, strcspn(order.text + 5, " ")) : NULL;
+        if (order.host == NULL ||
+            array_add(&changes->orders, &changes->n_orders, sizeof order, &order) != RESULT_OK) {
+            free(order.host);
+            free(order.text);
+            return is_order ? RESULT_MEMORY : RESULT_OK;
+        }
+        return RESULT_OK;
     }
     bool is_new = audit_changes_starts_with(event, "config: is new ");
     if (is_new ||
@@ -406,28 +401,6 @@ static bool fits(AuditSubject *subject, const AuditFetch *fetch)
     return best < n;
 }
 
-/* The host is asked for several things at once: nothing was owed in between. */
-static void judge_at_once(AuditPauses *pauses, const AuditFetch *fetch, AuditFindings *findings)
-{
-    bool fits_host = fits(&fetch->host->subject, fetch);
-    bool fits_address = fits(&fetch->address->subject, fetch);
-    pauses->judged_hosts += fetch->is_selected;
-    pauses->judged_addresses += fetch->is_selected;
-    if (fetch->owed > 0) {
-        check_host(fetch, fetch->given, fetch->owed, findings);
-    }
-    if (!fits_host || !fits_address) {
-        AuditFinding finding = {.breach = BREACH_AT_ONCE,
-                                .place = fetch->place,
-                                .before = fetch->address->subject.place,
-                                .time = fetch->start,
-                                .asked = 0,
-                                .found = fetch->mono_start / 1000 -
-                                         fetch->address->subject.mono_end / 1000};
-        audit_pauses_find(fetch, &finding, findings);
-    }
-}
-
 #define AUDIT_STATUS_OURS (-10000) /* what ragno finds wrong with an answer is below */
 
 /* The pace that an answer must have led to, from the one before it. */
@@ -487,7 +460,24 @@ AuditPause audit_pauses_add(AuditPauses *pauses, AuditFetch *fetch, AuditFinding
         fetch->ip_asks = 0;
     }
     if (fetch->at_once > 1) {
-        judge_at_once(pauses, fetch, findings);
+        /* The host is asked for several things at once: nothing was owed in between. */
+        bool fits_host = fits(&fetch->host->subject, fetch);
+        bool fits_address = fits(&fetch->address->subject, fetch);
+        pauses->judged_hosts += fetch->is_selected;
+        pauses->judged_addresses += fetch->is_selected;
+        if (fetch->owed > 0) {
+            check_host(fetch, fetch->given, fetch->owed, findings);
+        }
+        if (!fits_host || !fits_address) {
+            AuditFinding finding = {.breach = BREACH_AT_ONCE,
+                                    .place = fetch->place,
+                                    .before = fetch->address->subject.place,
+                                    .time = fetch->start,
+                                    .asked = 0,
+                                    .found = fetch->mono_start / 1000 -
+                                             fetch->address->subject.mono_end / 1000};
+            audit_pauses_find(fetch, &finding, findings);
+        }
     } else {
         audit_pauses_judge_host(pauses, fetch, &pause, findings);
         judge_address(pauses, fetch, &pause, findings);

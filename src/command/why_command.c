@@ -39,26 +39,6 @@ static int why_command_print(const Buffer *out, Result rc, int status)
 
 /* ---- what other agents of a cluster know ---- */
 
-/* What the agent that owns its host says, or why it does not. */
-static void why_tell_owner(ClusterPages *pages, uint16_t owner, const char *url, ReportWriter *to,
-                           int *status)
-{
-    Buffer said = {.limit = BUFFER_NO_LIMIT};
-    report_note(to, NULL, "\nIts host belongs to agent %u (this directory is agent %u's).",
-                (unsigned)owner, (unsigned)pages->self);
-    report_object(to, "owner");
-    report_fact(to, "agent", NULL, REPORT_COUNT(owner));
-    if (cluster_pages_why(pages, owner, url, report_is_json(to), &said, status) == RESULT_OK) {
-        report_note(to, NULL, "Agent %u says:\n", (unsigned)owner);
-        report_quote(to, "says", &said);
-    } else {
-        report_note(to, NULL, "It cannot be asked: %s.", cluster_pages_problem(pages));
-        report_fact(to, "problem", NULL, REPORT_TEXT(cluster_pages_problem(pages)));
-    }
-    report_object_end(to);
-    buffer_destroy(&said);
-}
-
 /* How another agent came to the first page of its path: the pages there, itself first. */
 static void why_tell_before(ClusterPages *pages, const PageTrail *trail, ReportWriter *to)
 {
@@ -102,7 +82,22 @@ static void why_tell_others(const CrawlView *view, const Why *why, ReportWriter 
             page_db_txn_abort(view->db, txn);
         }
         if (cluster_pages_is_foreign(&pages, why->url, &owner)) {
-            why_tell_owner(&pages, owner, why->url, to, status);
+            /* What the agent that owns its host says, or why it does not. */
+            Buffer said = {.limit = BUFFER_NO_LIMIT};
+            report_note(to, NULL, "\nIts host belongs to agent %u (this directory is agent %u's).",
+                        (unsigned)owner, (unsigned)pages.self);
+            report_object(to, "owner");
+            report_fact(to, "agent", NULL, REPORT_COUNT(owner));
+            if (cluster_pages_why(&pages, owner, why->url, report_is_json(to), &said, status) ==
+                RESULT_OK) {
+                report_note(to, NULL, "Agent %u says:\n", (unsigned)owner);
+                report_quote(to, "says", &said);
+            } else {
+                report_note(to, NULL, "It cannot be asked: %s.", cluster_pages_problem(&pages));
+                report_fact(to, "problem", NULL, REPORT_TEXT(cluster_pages_problem(&pages)));
+            }
+            report_object_end(to);
+            buffer_destroy(&said);
         } else if (trail.is_cut) {
             why_tell_before(&pages, &trail, to);
         }

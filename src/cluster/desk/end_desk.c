@@ -111,20 +111,6 @@ static void end_desk_put(EndDesk *desk, uint8_t verdict, const EndNamed *named, 
     }
 }
 
-/* What was found in the last round, and for whom. */
-static void put_found(EndDesk *desk, MonoTime now)
-{
-    EndNamed *named = calloc(desk->ending.n + 1, sizeof *named);
-    for (size_t i = 0; named != NULL && i < desk->ending.n; i++) {
-        const EndSeat *seat = &desk->ending.seats[i];
-        named[i] = (EndNamed){seat->agent, seat->report.session};
-    }
-    if (named != NULL) {
-        end_desk_put(desk, (uint8_t)desk->found, named, desk->ending.n, now);
-    }
-    free(named);
-}
-
 /* A value that cannot be read is none. */
 static void read_verdict(EndDesk *desk, const TransportEvent *event)
 {
@@ -138,20 +124,6 @@ static void read_verdict(EndDesk *desk, const TransportEvent *event)
     desk->n_named = good ? n : 0;
     desk->vetoed = good && verdict == VETO;
     desk->verdict = good && verdict != VETO ? (EndVerdict)verdict : END_NOT_YET;
-}
-
-/* It ends this process once nobody has vetoed it for a while. */
-static EndVerdict end_desk_believe(EndDesk *desk, MonoTime now)
-{
-    if (desk->standing != desk->key.revision) {
-        desk->standing = desk->key.revision;
-        desk->stands = mono_add_ms(now, END_GRACE_MS);
-    }
-    if (mono_before(now, desk->stands)) {
-        desk->key.next = desk->stands;
-        return END_NOT_YET;
-    }
-    return desk->verdict;
 }
 
 static EndVerdict end_desk_take_value(EndDesk *desk, const TransportEvent *event,
@@ -171,10 +143,28 @@ static EndVerdict end_desk_take_value(EndDesk *desk, const TransportEvent *event
     }
     if (desk->verdict != END_NOT_YET &&
         (is_ours || (quiet && !arbiters_have(&desk->owners, desk->link->head.from)))) {
-        return end_desk_believe(desk, now);
+        /* It ends this process once nobody has vetoed it for a while. */
+        if (desk->standing != desk->key.revision) {
+            desk->standing = desk->key.revision;
+            desk->stands = mono_add_ms(now, END_GRACE_MS);
+        }
+        if (mono_before(now, desk->stands)) {
+            desk->key.next = desk->stands;
+            return END_NOT_YET;
+        }
+        return desk->verdict;
     }
     if (quiet && desk->found != END_NOT_YET) {
-        put_found(desk, now);
+        /* What was found in the last round, and for whom. */
+        EndNamed *named = calloc(desk->ending.n + 1, sizeof *named);
+        for (size_t i = 0; named != NULL && i < desk->ending.n; i++) {
+            const EndSeat *seat = &desk->ending.seats[i];
+            named[i] = (EndNamed){seat->agent, seat->report.session};
+        }
+        if (named != NULL) {
+            end_desk_put(desk, (uint8_t)desk->found, named, desk->ending.n, now);
+        }
+        free(named);
     }
     return END_NOT_YET;
 }

@@ -49,20 +49,6 @@ static void end_errand(ErrandDesk *desk, size_t place, ErrandOutcome outcome, Er
     desk->sinks.told(desk->sinks.context, errand.host, outcome, answer);
 }
 
-static void errand_desk_ask_one(ErrandDesk *desk, ErrandAsked *errand, MonoTime now)
-{
-    WireWriter writer = node_link_question(desk->link, NODE_ASK_ROBOTS, &desk->bytes);
-    wire_put_string(&writer, errand->url, strlen(errand->url));
-    errand->asked = ++desk->last;
-    errand->next = mono_add_ms(now, ERRAND_ANSWER_MS);
-    if (writer.rc != RESULT_OK ||
-        node_link_request(desk->link, "ask", errand->agent, &desk->bytes,
-                          node_token(NODE_PART_ERRANDS, errand->asked)) != RESULT_OK) {
-        errand->asked = 0;
-        errand->next = mono_add_ms(now, ERRAND_FIRST_MS);
-    }
-}
-
 /* Looks at one whose time has come. True: it is over. */
 static bool errand_desk_look(ErrandDesk *desk, size_t place, MonoTime now)
 {
@@ -83,7 +69,16 @@ static bool errand_desk_look(ErrandDesk *desk, size_t place, MonoTime now)
         errand->next = mono_add_ms(now, ERRAND_FIRST_MS);
     } else {
         errand->agent = slot.to;
-        errand_desk_ask_one(desk, errand, now);
+        WireWriter writer = node_link_question(desk->link, NODE_ASK_ROBOTS, &desk->bytes);
+        wire_put_string(&writer, errand->url, strlen(errand->url));
+        errand->asked = ++desk->last;
+        errand->next = mono_add_ms(now, ERRAND_ANSWER_MS);
+        if (writer.rc != RESULT_OK ||
+            node_link_request(desk->link, "ask", errand->agent, &desk->bytes,
+                              node_token(NODE_PART_ERRANDS, errand->asked)) != RESULT_OK) {
+            errand->asked = 0;
+            errand->next = mono_add_ms(now, ERRAND_FIRST_MS);
+        }
     }
     return false;
 }

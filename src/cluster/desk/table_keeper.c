@@ -96,20 +96,6 @@ static TableNews table_keeper_compare(TableKeeper *keeper, const TransportEvent 
     return TABLE_NEWER;
 }
 
-static TableNews table_keeper_take_value(TableKeeper *keeper, const TransportEvent *event,
-                                         MonoTime now)
-{
-    ClusterTable table;
-    cluster_table_init(&table);
-    Result rc = event->revision == 0 ? RESULT_NOT_FOUND
-                                     : cluster_table_read(&table, event->bytes, event->length);
-    TableNews news = rc == RESULT_OK        ? table_keeper_compare(keeper, event, &table, now)
-                     : rc == RESULT_VERSION ? TABLE_TWO
-                                            : table_keeper_put_back(keeper, now);
-    cluster_table_destroy(&table);
-    return news;
-}
-
 TableNews table_keeper_take(TableKeeper *keeper, const TransportEvent *event, MonoTime now)
 {
     KeyNews heard = key_take(&keeper->key, event, now);
@@ -117,7 +103,14 @@ TableNews table_keeper_take(TableKeeper *keeper, const TransportEvent *event, Mo
     if (heard == KEY_STORED) {
         keeper->key.next = now; /* see what is there now */
     } else if (heard == KEY_VALUE) {
-        news = table_keeper_take_value(keeper, event, now);
+        ClusterTable table;
+        cluster_table_init(&table);
+        Result rc = event->revision == 0 ? RESULT_NOT_FOUND
+                                         : cluster_table_read(&table, event->bytes, event->length);
+        news = rc == RESULT_OK        ? table_keeper_compare(keeper, event, &table, now)
+               : rc == RESULT_VERSION ? TABLE_TWO
+                                      : table_keeper_put_back(keeper, now);
+        cluster_table_destroy(&table);
         keeper->newest = news == TABLE_CONFIRMED;
         bool waits = mono_before(now, keeper->settled); /* soon after it has settled */
         MonoTime soon = mono_add_ms(keeper->settled, 1);

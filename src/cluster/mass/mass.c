@@ -324,8 +324,16 @@ static Result mass_weigh(void *context, float damping, const MMapArray *content,
 
 /* ---- after a computation ---- */
 
-static void keep_units(Mass *mass, double whole)
+void mass_close_books(Mass *mass, const PageRank *pr, double whole)
 {
+    mass->sum = 0.0;
+    mass->outflow = 0.0;
+    for (size_t page = 0; page < mass->n; page++) {
+        float old = 0.0f;
+        float score = 0.0f;
+        (void)page_rank_get(pr, page, &old, &score);
+        *(mass_is_own(mass, page) ? &mass->sum : &mass->outflow) += (double)score * whole;
+    }
     double sum = mass->sum;
     double pages = (double)mass->n_own;
     for (size_t i = 0; i < mass->n_peers; i++) {
@@ -338,19 +346,6 @@ static void keep_units(Mass *mass, double whole)
     mass->whole = whole;
     mass->mean = pages > 0.0 ? sum / pages : 0.0;
     mutex_unlock(&mass->mutex);
-}
-
-void mass_close_books(Mass *mass, const PageRank *pr, double whole)
-{
-    mass->sum = 0.0;
-    mass->outflow = 0.0;
-    for (size_t page = 0; page < mass->n; page++) {
-        float old = 0.0f;
-        float score = 0.0f;
-        (void)page_rank_get(pr, page, &old, &score);
-        *(mass_is_own(mass, page) ? &mass->sum : &mass->outflow) += (double)score * whole;
-    }
-    keep_units(mass, whole);
 }
 
 typedef struct Publication {

@@ -240,29 +240,6 @@ void node_leave(Node *node, MonoTime now)
 
 /* ---- events ---- */
 
-static void go_up(Node *node, MonoTime now)
-{
-    node->link.up = true;
-    node->link.up_since = now;
-    if (node->state == NODE_MEMBER) {
-        LOG_INFO("cluster", "connected", "crawl=%s agent=%u", node->link.crawl,
-                 (unsigned)node->link.head.from);
-        node_desks_up(&node->desks, node->desks.members.own.revision, now);
-    } else if (node->state == NODE_JOINING) {
-        node_join_up(&node->join, now);
-    }
-}
-
-static void go_down(Node *node)
-{
-    node->link.up = false;
-    if (node->state == NODE_MEMBER) {
-        LOG_WARN("cluster", "no connection; leases run out and the crawl waits", "crawl=%s",
-                 node->link.crawl);
-        node_desks_down(&node->desks);
-    }
-}
-
 static void node_take_table(Node *node, const TransportEvent *event, MonoTime now)
 {
     switch (table_keeper_take(&node->desks.keeper, event, now)) {
@@ -408,9 +385,22 @@ static void take_as_member(Node *node, const TransportEvent *event, MonoTime now
 void node_take(Node *node, TransportEvent *event, MonoTime now)
 {
     if (event->kind == TRANSPORT_UP) {
-        go_up(node, now);
+        node->link.up = true;
+        node->link.up_since = now;
+        if (node->state == NODE_MEMBER) {
+            LOG_INFO("cluster", "connected", "crawl=%s agent=%u", node->link.crawl,
+                     (unsigned)node->link.head.from);
+            node_desks_up(&node->desks, node->desks.members.own.revision, now);
+        } else if (node->state == NODE_JOINING) {
+            node_join_up(&node->join, now);
+        }
     } else if (event->kind == TRANSPORT_DOWN) {
-        go_down(node);
+        node->link.up = false;
+        if (node->state == NODE_MEMBER) {
+            LOG_WARN("cluster", "no connection; leases run out and the crawl waits", "crawl=%s",
+                     node->link.crawl);
+            node_desks_down(&node->desks);
+        }
     } else if (event->kind == TRANSPORT_CLOSED) {
         go_out(node, event->text == NULL ? "the connection was closed for good" : event->text);
     } else if (node->state == NODE_MEMBER) {
@@ -441,16 +431,6 @@ static void work_on_join(Node *node, MonoTime now)
     }
 }
 
-static void look_at_situation(Node *node, MonoTime now)
-{
-    NodeSituation situation;
-    node_questions_situation(&node->desks, &node->sinks, &situation);
-    bool quiet = situation.end.idle || situation.end.spent;
-    node->next_look = mono_add_ms(now, quiet ? QUIET_MS : LOOK_MS);
-    limit_desk_work(&node->desks.limits, situation.accounts, now);
-    end_desk_work(&node->desks.end, &situation.end, now);
-}
-
 void node_work(Node *node, MonoTime now)
 {
     if (node->state == NODE_JOINING) {
@@ -465,7 +445,12 @@ void node_work(Node *node, MonoTime now)
     }
     node_desks_work(&node->desks, now);
     if (!mono_before(now, node->next_look)) {
-        look_at_situation(node, now);
+        NodeSituation situation;
+        node_questions_situation(&node->desks, &node->sinks, &situation);
+        bool quiet = situation.end.idle || situation.end.spent;
+        node->next_look = mono_add_ms(now, quiet ? QUIET_MS : LOOK_MS);
+        limit_desk_work(&node->desks.limits, situation.accounts, now);
+        end_desk_work(&node->desks.end, &situation.end, now);
     }
 }
 

@@ -162,18 +162,6 @@ void node_desks_changed(NodeDesks *desks, const char *key, MonoTime now)
     }
 }
 
-/* All agents have said that they know no newer table and no newer edict: nobody has anything to put
- * back. */
-static void node_desks_settle(NodeDesks *desks, MonoTime now)
-{
-    desks->leases.known = false;
-    if (mono_before(now, desks->keeper.settled)) {
-        desks->keeper.settled = desks->edicts.settled = now;
-        key_doubt(&desks->keeper.key, now);
-        key_doubt(&desks->edicts.key, now);
-    }
-}
-
 void node_desks_work(NodeDesks *desks, MonoTime now)
 {
     key_work(&desks->keeper.key, now);
@@ -188,7 +176,14 @@ void node_desks_work(NodeDesks *desks, MonoTime now)
     lease_holder_set_silent(desks->leases.holder, !edict_desk_is_fresh(&desks->edicts));
     lease_desk_work(&desks->leases, now);
     if (desks->leases.known) {
-        node_desks_settle(desks, now);
+        /* All agents have said that they know no newer table and no newer edict: nobody has
+         * anything to put back. */
+        desks->leases.known = false;
+        if (mono_before(now, desks->keeper.settled)) {
+            desks->keeper.settled = desks->edicts.settled = now;
+            key_doubt(&desks->keeper.key, now);
+            key_doubt(&desks->edicts.key, now);
+        }
     }
     errand_desk_work(&desks->errands, now);
 }

@@ -277,20 +277,6 @@ static void make_reply(const TransportNats *nats, char kind, uint64_t token,
                    (unsigned long long)token);
 }
 
-static void make_bucket(TransportNats *nats)
-{
-    char subject[KV_SUBJECT_BYTES];
-    char reply[REPLY_BYTES];
-    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
-    kv_subject_of_making(nats->crawl, subject);
-    make_reply(nats, KIND_MAKING, 0, reply);
-    if (kv_write_making(nats->crawl, nats->replicas, &bytes) == RESULT_OK) {
-        (void)nats->library->natsConnection_PublishRequest(nats->connection, subject, reply,
-                                                           bytes.data, (int)bytes.length);
-    }
-    buffer_destroy(&bytes);
-}
-
 static void take_look(TransportNats *nats, uint64_t token, const char *text)
 {
     Buffer value = {.limit = BUFFER_NO_LIMIT};
@@ -304,7 +290,16 @@ static void take_look(TransportNats *nats, uint64_t token, const char *text)
         atomic_store(&nats->told, false);
         transport_nats_tell(nats, event);
     } else if (answer.kind == KV_NO_BUCKET) {
-        make_bucket(nats);
+        char subject[KV_SUBJECT_BYTES];
+        char reply[REPLY_BYTES];
+        Buffer bytes = {.limit = BUFFER_NO_LIMIT};
+        kv_subject_of_making(nats->crawl, subject);
+        make_reply(nats, KIND_MAKING, 0, reply);
+        if (kv_write_making(nats->crawl, nats->replicas, &bytes) == RESULT_OK) {
+            (void)nats->library->natsConnection_PublishRequest(nats->connection, subject, reply,
+                                                               bytes.data, (int)bytes.length);
+        }
+        buffer_destroy(&bytes);
         tell_kind(nats, TRANSPORT_FAILED, token);
     } else {
         tell_failed(nats, token, answer.text);
@@ -648,16 +643,6 @@ Result transport_nats_open(TransportNats **out, const TransportNatsOptions *opti
     return RESULT_OK;
 }
 
-static void wait_until_closed(TransportNats *nats)
-{
-    MonoTime until = mono_add_ms(mono_now(), CLOSE_MS);
-    mutex_lock(&nats->mutex);
-    while (!nats->closed && condition_wait_until(&nats->changed, &nats->mutex, until)) {
-    }
-    mutex_unlock(&nats->mutex);
-    transport_subjects_end(&nats->subjects, until);
-}
-
 void transport_nats_close(TransportNats *nats)
 {
     if (nats == NULL) {
@@ -670,7 +655,12 @@ void transport_nats_close(TransportNats *nats)
             (void)library->natsConnection_FlushTimeout(nats->connection, CLOSE_MS);
         }
         library->natsConnection_Close(nats->connection);
-        wait_until_closed(nats);
+        MonoTime until = mono_add_ms(mono_now(), CLOSE_MS);
+        mutex_lock(&nats->mutex);
+        while (!nats->closed && condition_wait_until(&nats->changed, &nats->mutex, until)) {
+        }
+        mutex_unlock(&nats->mutex);
+        transport_subjects_end(&nats->subjects, until);
     }
     library->natsConnection_Destroy(nats->connection);
     library->natsOptions_Destroy(nats->options);

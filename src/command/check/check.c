@@ -341,20 +341,6 @@ int check_links(int argc, char **argv)
 #define MS_MINUTE 60000
 #define MS_HOUR   3600000
 
-/* As politeness.retry takes it. */
-static void check_retries_print_time(int64_t ms)
-{
-    if (ms % MS_HOUR == 0 && ms > 0) {
-        (void)printf("%lldh", (long long)(ms / MS_HOUR));
-    } else if (ms % MS_MINUTE == 0 && ms > 0) {
-        (void)printf("%lldm", (long long)(ms / MS_MINUTE));
-    } else if (ms % MS_SECOND == 0) {
-        (void)printf("%llds", (long long)(ms / MS_SECOND));
-    } else {
-        (void)printf("%lldms", (long long)ms);
-    }
-}
-
 static int check_retries(int argc, char **argv)
 {
     RetryRule rules[FETCH_CLASSES];
@@ -372,7 +358,17 @@ static int check_retries(int argc, char **argv)
     for (FetchClass class = FETCH_OK + 1; class < FETCH_CLASSES; class ++) {
         const RetryRule *rule = &rules[class];
         (void)printf("%s\t", fetch_class_name(class));
-        check_retries_print_time(rule->wait_ms);
+        /* As politeness.retry takes it. */
+        int64_t ms = rule->wait_ms;
+        if (ms % MS_HOUR == 0 && ms > 0) {
+            (void)printf("%lldh", (long long)(ms / MS_HOUR));
+        } else if (ms % MS_MINUTE == 0 && ms > 0) {
+            (void)printf("%lldm", (long long)(ms / MS_MINUTE));
+        } else if (ms % MS_SECOND == 0) {
+            (void)printf("%llds", (long long)(ms / MS_SECOND));
+        } else {
+            (void)printf("%lldms", (long long)ms);
+        }
         (void)printf("\t%u\t%s\t%s\t%s\n", rule->retries, rule->drops_host ? "host" : "URL",
                      fetch_class_is_of_url(class) ? "URL" : "host", fetch_class_meaning(class));
     }

@@ -80,9 +80,12 @@ bool console_is_shared(const Config *config, char *const *words, size_t n)
 
 /* ---- agents ---- */
 
-/* Who is not there: by its last record. */
-static void console_name(Console *console, ConsoleAgent *agent)
+static void console_begin(Console *console, ConsoleAgent *agent, char *const *words, size_t n)
 {
+    agent->run = (ClusterRun){.agent = agent->number, .ticket = cluster_luck() | 1};
+    buffer_reset(&agent->said);
+    agent->rc = cluster_client_run(&console->client, &agent->run, words, n, &agent->said);
+    /* Who is not there: by its last record. */
     MemberRecord record;
     bool known = cluster_client_member(&console->client, agent->number, &record) == RESULT_OK;
     (void)snprintf(agent->name, sizeof agent->name, "%s", known ? record.name : "");
@@ -95,14 +98,6 @@ static void console_name(Console *console, ConsoleAgent *agent)
     } else {
         agent->state = record.state == MEMBER_STOPPED ? "stopped" : "silent";
     }
-}
-
-static void console_begin(Console *console, ConsoleAgent *agent, char *const *words, size_t n)
-{
-    agent->run = (ClusterRun){.agent = agent->number, .ticket = cluster_luck() | 1};
-    buffer_reset(&agent->said);
-    agent->rc = cluster_client_run(&console->client, &agent->run, words, n, &agent->said);
-    console_name(console, agent);
     console->running += agent->rc == RESULT_OK;
 }
 
@@ -271,22 +266,6 @@ static void console_gather(void *context, const ConsoleAgent *agent, const char 
     }
 }
 
-static void console_write_whole(const Console *console, const ConsoleGathering *all, Buffer *whole)
-{
-    char time[CLOCK_TEXT_BYTES];
-    (void)buffer_printf(whole, "{\"time\": \"%s\", \"state\": \"%s\", \"elapsed_s\": %.1f",
-                        wall_format_iso(wall_now(), time),
-                        *all->state == '\0' ? "stopped" : all->state, all->elapsed_s);
-    for (size_t i = 0; i < SUMS; i++) {
-        bool real = strstr(sums[i], "_s") != NULL && all->sums[i] < 1e15;
-        (void)buffer_printf(whole, real ? ", \"%s\": %.1f" : ", \"%s\": %.0f", sums[i],
-                            all->sums[i]);
-    }
-    (void)buffer_printf(whole, ", \"agents\": %u, \"agents_running\": %zu, \"limit\": \"%s\"}",
-                        console->table.n_agents, console->running,
-                        *all->limit == '\0' ? "cluster" : all->limit);
-}
-
 /* One object: what each agent says, and behind them the sums, if they are wanted. */
 static int console_gather_all(Console *console, char *const *words, size_t n,
                               ConsoleGathering *gathering, Buffer *all, Buffer *whole)
@@ -302,7 +281,19 @@ static int console_gather_all(Console *console, char *const *words, size_t n,
     }
     int status = console_ask(console, words, n, console_gather, gathering);
     if (whole != NULL) {
-        console_write_whole(console, gathering, whole);
+        char time[CLOCK_TEXT_BYTES];
+        (void)buffer_printf(whole, "{\"time\": \"%s\", \"state\": \"%s\", \"elapsed_s\": %.1f",
+                            wall_format_iso(wall_now(), time),
+                            *gathering->state == '\0' ? "stopped" : gathering->state,
+                            gathering->elapsed_s);
+        for (size_t i = 0; i < SUMS; i++) {
+            bool real = strstr(sums[i], "_s") != NULL && gathering->sums[i] < 1e15;
+            (void)buffer_printf(whole, real ? ", \"%s\": %.1f" : ", \"%s\": %.0f", sums[i],
+                                gathering->sums[i]);
+        }
+        (void)buffer_printf(whole, ", \"agents\": %u, \"agents_running\": %zu, \"limit\": \"%s\"}",
+                            console->table.n_agents, console->running,
+                            *gathering->limit == '\0' ? "cluster" : gathering->limit);
     }
     if (all != NULL) {
         json_close(json);

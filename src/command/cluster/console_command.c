@@ -43,31 +43,6 @@ static void console_print(void *context, const ConsoleAgent *agent, const char *
     }
 }
 
-static void console_tell_away(const Console *console, const ConsolePrint *print)
-{
-    for (uint32_t i = 0; i < console->table.n_agents; i++) {
-        const ConsoleAgent *agent = &console->agents[i];
-        if (agent->rc != RESULT_OK && agent->state != NULL) {
-            console_complain(print, agent, agent->state);
-        }
-    }
-}
-
-/* What all say, as one object. */
-static int console_print_json(Console *console, char *const *words, size_t n,
-                              const ConsolePrint *print)
-{
-    Buffer whole = {.limit = BUFFER_NO_LIMIT};
-    Buffer all = {.limit = BUFFER_NO_LIMIT};
-    int status = strcmp(words[0], "status") == 0 ? console_status(console, &whole, &all, NULL)
-                                                 : console_json(console, words, n, &all);
-    (void)puts(buffer_string(&all));
-    console_tell_away(console, print);
-    buffer_destroy(&whole);
-    buffer_destroy(&all);
-    return status;
-}
-
 /* Before the reports of the agents. */
 static void console_print_whole(Console *console)
 {
@@ -96,7 +71,21 @@ static bool console_has(char *const *words, size_t n, const char *word)
 static int console_print_all(Console *console, char *const *words, size_t n, ConsolePrint *print)
 {
     if (!print->alone && console_has(words, n, "--json")) {
-        return console_print_json(console, words, n, print);
+        /* What all say, as one object. */
+        Buffer whole = {.limit = BUFFER_NO_LIMIT};
+        Buffer all = {.limit = BUFFER_NO_LIMIT};
+        int status = strcmp(words[0], "status") == 0 ? console_status(console, &whole, &all, NULL)
+                                                     : console_json(console, words, n, &all);
+        (void)puts(buffer_string(&all));
+        for (uint32_t i = 0; i < console->table.n_agents; i++) {
+            const ConsoleAgent *agent = &console->agents[i];
+            if (agent->rc != RESULT_OK && agent->state != NULL) {
+                console_complain(print, agent, agent->state);
+            }
+        }
+        buffer_destroy(&whole);
+        buffer_destroy(&all);
+        return status;
     }
     if (strcmp(words[0], "report") == 0 && n == 1) {
         console_print_whole(console);

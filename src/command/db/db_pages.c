@@ -148,22 +148,6 @@ static void db_pages_print_page(const PageRef *page)
            page->last_crawl, page->n_changes, page->n_crawls, page->depth, (double)page->score);
 }
 
-/* When a continuous crawl visits the page again: time and interval. */
-static void print_next_visit(const DbView *view, uint64_t index)
-{
-    RevisitRows *table = NULL;
-    RevisitDue due;
-    char time[CLOCK_TEXT_BYTES];
-    if (revisit_rows_open(&table, view->txn, false) == RESULT_OK &&
-        revisit_rows_get(table, view->txn, index, &due) == RESULT_OK) {
-        bool is_built = due.time_s < REVISIT_VIRTUAL_MAX; /* the crawl has not met it yet */
-        WallTime wall = {(int64_t)(due.time_s * 1e6)};
-        printf("next visit\t%s\tevery %.3f s\n", is_built ? "-" : wall_format_iso(wall, time),
-               1 / (double)due.freq);
-    }
-    revisit_rows_close(table);
-}
-
 /* One line of db info; returns how many bytes the table takes. */
 static size_t print_table(MDB_txn *txn, const char *name)
 {
@@ -350,7 +334,18 @@ int db_get(DbView *view, int argc, char **argv)
     }
     if (rc == page_db_error_ok) {
         db_pages_print_page(&page);
-        print_next_visit(view, index);
+        /* When a continuous crawl visits the page again: time and interval. */
+        RevisitRows *table = NULL;
+        RevisitDue due;
+        char time[CLOCK_TEXT_BYTES];
+        if (revisit_rows_open(&table, view->txn, false) == RESULT_OK &&
+            revisit_rows_get(table, view->txn, index, &due) == RESULT_OK) {
+            bool is_built = due.time_s < REVISIT_VIRTUAL_MAX; /* the crawl has not met it yet */
+            WallTime wall = {(int64_t)(due.time_s * 1e6)};
+            printf("next visit\t%s\tevery %.3f s\n", is_built ? "-" : wall_format_iso(wall, time),
+                   1 / (double)due.freq);
+        }
+        revisit_rows_close(table);
     }
     return db_finish(view, rc);
 }

@@ -242,25 +242,6 @@ static void put_csv(ExportRows *rows, const char *bytes, size_t length)
     export_row_put(rows, "\"", 1);
 }
 
-static void put_tsv(ExportRows *rows, const char *bytes, size_t length)
-{
-    size_t start = 0;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)bytes[i];
-        if (c < 0x20 || c == 0x7f) {
-            export_row_put(rows, bytes + start, i - start);
-            export_row_keep(rows, buffer_printf(&rows->line, "%%%02X", (unsigned)c));
-            start = i + 1;
-        } else if (export_row_is_control(bytes + i, length - i)) {
-            export_row_put(rows, bytes + start, i - start);
-            c = (unsigned char)bytes[++i];
-            export_row_keep(rows, buffer_printf(&rows->line, "%%C2%%%02X", (unsigned)c));
-            start = i + 1;
-        }
-    }
-    export_row_put(rows, bytes + start, length - start);
-}
-
 void export_text(ExportRows *rows, const char *name, const char *bytes, size_t length)
 {
     start_field(rows, name);
@@ -269,7 +250,21 @@ void export_text(ExportRows *rows, const char *name, const char *bytes, size_t l
     } else if (rows->format == EXPORT_CSV) {
         put_csv(rows, bytes, length);
     } else {
-        put_tsv(rows, bytes, length);
+        size_t start = 0;
+        for (size_t i = 0; i < length; i++) {
+            unsigned char c = (unsigned char)bytes[i];
+            if (c < 0x20 || c == 0x7f) {
+                export_row_put(rows, bytes + start, i - start);
+                export_row_keep(rows, buffer_printf(&rows->line, "%%%02X", (unsigned)c));
+                start = i + 1;
+            } else if (export_row_is_control(bytes + i, length - i)) {
+                export_row_put(rows, bytes + start, i - start);
+                c = (unsigned char)bytes[++i];
+                export_row_keep(rows, buffer_printf(&rows->line, "%%C2%%%02X", (unsigned)c));
+                start = i + 1;
+            }
+        }
+        export_row_put(rows, bytes + start, length - start);
     }
 }
 

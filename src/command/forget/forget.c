@@ -128,20 +128,17 @@ static Result forget_wait(ForgetOrder *forget, long told)
     return RESULT_OK;
 }
 
-static long forget_told_bytes(const char *directory)
-{
-    struct stat st;
-    Path path;
-    return stat(file_path(&path, "%s/" FORGET_TOLD, directory), &st) == 0 ? (long)st.st_size : 0;
-}
-
 /* Nothing of it is written any more from the tombstones on; then the crawl stops, erases, and
  * starts anew. */
 static Result forget_running(ForgetOrder *forget, bool again)
 {
     ControlLink *link = NULL;
     Buffer note = {.limit = BUFFER_NO_LIMIT};
-    long told = forget_told_bytes(forget->directory);
+    struct stat st;
+    Path path;
+    long told = stat(file_path(&path, "%s/" FORGET_TOLD, forget->directory), &st) == 0
+                    ? (long)st.st_size
+                    : 0;
     if (!again && forget_order_is_due(forget->directory)) {
         (void)buffer_append_string(&forget->error, "another erasure is under way there");
         return RESULT_CLOSED;

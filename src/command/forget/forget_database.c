@@ -87,26 +87,6 @@ static void database_tally_page(ForgetDatabase *d, uint64_t index, const PageRec
     tally->queued += record->level != PAGE_DB_NO_LEVEL && !crawled;
 }
 
-static void database_look_at_hosts(ForgetDatabase *d)
-{
-    char origin[FORGET_URL_BYTES];
-    for (uint32_t host = 0; host < d->n_hosts; host++) {
-        size_t n = forget_database_origin(d, host, false, origin);
-        d->tallies[host].best = FORGET_NO_LEVEL;
-        const char *name = memmem(origin, n, "://", 3);
-        if (name != NULL) {
-            size_t length = n - (size_t)(name + 3 - origin);
-            const char *colon = memrchr(name + 3, ':', length);
-            bool port = colon != NULL && memchr(colon, ']', n - (size_t)(colon - origin)) == NULL;
-            length = port ? (size_t)(colon - name - 3) : length;
-            if (forget_means_host(d->targets, name + 3, length)) {
-                bits_set(d->hosts, host);
-                d->forgotten_hosts++;
-            }
-        }
-    }
-}
-
 static Result database_look_at_pages(ForgetDatabase *d)
 {
     char url[FORGET_URL_BYTES];
@@ -193,7 +173,23 @@ Result forget_database_look(ForgetDatabase *d, const char *path, const ForgetTar
         result = database_read_counts(d);
     }
     if (result == RESULT_OK) {
-        database_look_at_hosts(d);
+        char origin[FORGET_URL_BYTES];
+        for (uint32_t host = 0; host < d->n_hosts; host++) {
+            size_t n = forget_database_origin(d, host, false, origin);
+            d->tallies[host].best = FORGET_NO_LEVEL;
+            const char *name = memmem(origin, n, "://", 3);
+            if (name != NULL) {
+                size_t length = n - (size_t)(name + 3 - origin);
+                const char *colon = memrchr(name + 3, ':', length);
+                bool port =
+                    colon != NULL && memchr(colon, ']', n - (size_t)(colon - origin)) == NULL;
+                length = port ? (size_t)(colon - name - 3) : length;
+                if (forget_means_host(d->targets, name + 3, length)) {
+                    bits_set(d->hosts, host);
+                    d->forgotten_hosts++;
+                }
+            }
+        }
         result = database_look_at_pages(d);
     }
     return result;

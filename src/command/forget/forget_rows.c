@@ -752,25 +752,6 @@ static Result rows_change_host(Copy *copy, HostRows *hosts, GroupRows *groups, u
     return rc == RESULT_OK ? rows_change_group(copy, groups, was.address, &was, &record, gone) : rc;
 }
 
-static Result rows_write_hosts(Copy *copy)
-{
-    ForgetDatabase *d = copy->d;
-    HostRows *hosts = NULL;
-    GroupRows *groups = NULL;
-    Result rc = host_rows_open(&hosts, copy->write, NULL);
-    if (rc == RESULT_OK) {
-        rc = group_rows_open(&groups, copy->write);
-    }
-    for (uint32_t host = 0; rc == RESULT_OK && host < d->n_hosts; host++) {
-        if (d->tallies[host].touched || bits_has(d->hosts, host)) {
-            rc = rows_change_host(copy, hosts, groups, host);
-        }
-    }
-    host_rows_close(hosts);
-    group_rows_close(groups);
-    return rc;
-}
-
 /* ---- all of it ---- */
 
 /* All named tables; those of pages and links have functions of their own. */
@@ -831,7 +812,20 @@ static Result rows_write_all(Copy *copy, const WarcEnd *end)
     }
     Result result = lmdb_result(rc, "write the database anew");
     if (result == RESULT_OK) {
-        result = rows_write_hosts(copy);
+        ForgetDatabase *d = copy->d;
+        HostRows *hosts = NULL;
+        GroupRows *groups = NULL;
+        result = host_rows_open(&hosts, copy->write, NULL);
+        if (result == RESULT_OK) {
+            result = group_rows_open(&groups, copy->write);
+        }
+        for (uint32_t host = 0; result == RESULT_OK && host < d->n_hosts; host++) {
+            if (d->tallies[host].touched || bits_has(d->hosts, host)) {
+                result = rows_change_host(copy, hosts, groups, host);
+            }
+        }
+        host_rows_close(hosts);
+        group_rows_close(groups);
     }
     if (result == RESULT_OK && end->file > 0) {
         result = warc_end_put(copy->write, end);

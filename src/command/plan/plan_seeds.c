@@ -395,24 +395,6 @@ static void sum_text(const Look *look, const PlanSums *sums)
     }
 }
 
-static Result sum_json(Look *look, const PlanSums *sums)
-{
-    JsonWriter json;
-    buffer_reset(&look->line);
-    json_init(&json, &look->line);
-    json_open(&json, NULL, '{');
-    json_count(&json, "seeds", look->n_seeds);
-    json_count(&json, "open_seeds", look->n_open);
-    json_count(&json, "hosts", sums->hosts);
-    json_count(&json, "open_hosts", sums->open_hosts);
-    json_count(&json, "open_addresses", sums->addresses);
-    json_count(&json, "sitemaps", look->n_sitemaps);
-    json_real(&json, "pages_per_day", sums->pages_per_day, 0);
-    json_close(&json);
-    (void)printf("%s\n", buffer_string(&look->line));
-    return json.result;
-}
-
 static Result plan_verdicts_take_all(Look *look)
 {
     SeedEntry entries[PIECE];
@@ -430,7 +412,20 @@ static Result plan_verdicts_take_all(Look *look)
     if (rc == RESULT_OK) {
         PlanSums sums = plan_hosts_sum(&look->hosts);
         if (look->json) {
-            rc = sum_json(look, &sums);
+            JsonWriter json;
+            buffer_reset(&look->line);
+            json_init(&json, &look->line);
+            json_open(&json, NULL, '{');
+            json_count(&json, "seeds", look->n_seeds);
+            json_count(&json, "open_seeds", look->n_open);
+            json_count(&json, "hosts", sums.hosts);
+            json_count(&json, "open_hosts", sums.open_hosts);
+            json_count(&json, "open_addresses", sums.addresses);
+            json_count(&json, "sitemaps", look->n_sitemaps);
+            json_real(&json, "pages_per_day", sums.pages_per_day, 0);
+            json_close(&json);
+            (void)printf("%s\n", buffer_string(&look->line));
+            rc = json.result;
         } else {
             sum_text(look, &sums);
         }

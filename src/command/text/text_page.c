@@ -93,27 +93,6 @@ static Result read_plain(TextPages *pages, const TextCapture *capture, VisiblePa
     return RESULT_OK;
 }
 
-/* What the header says, for pages that say nothing. */
-static void add_header_facts(TextPages *pages, const TextCapture *capture, TextPage *page)
-{
-    page->canonical = page->visible.canonical;
-    page->declared = page->visible.language;
-    if (page->canonical == NULL && capture->link_header.length > 0 &&
-        url_parse(&pages->document, NULL, capture->url.bytes, capture->url.length) == RESULT_OK &&
-        url_parse(&pages->link, &pages->document, capture->link_header.bytes,
-                  capture->link_header.length) == RESULT_OK) {
-        page->canonical = pages->link.href;
-    }
-    if ((page->declared == NULL || *page->declared == '\0') &&
-        capture->content_language.length > 0) {
-        page->declared = arena_copy(&pages->arena, capture->content_language.bytes,
-                                    capture->content_language.length);
-    }
-    if (page->declared != NULL && *page->declared == '\0') {
-        page->declared = NULL;
-    }
-}
-
 Result text_pages_read(TextPages *pages, const TextCapture *capture, TextPage *page)
 {
     arena_reset(&pages->arena);
@@ -136,7 +115,23 @@ Result text_pages_read(TextPages *pages, const TextCapture *capture, TextPage *p
     bool part = page->visible.main_text != NULL;
     page->text = part ? page->visible.main_text : page->visible.text;
     page->length = part ? page->visible.main_length : page->visible.length;
-    add_header_facts(pages, capture, page);
+    /* What the header says, for pages that say nothing. */
+    page->canonical = page->visible.canonical;
+    page->declared = page->visible.language;
+    if (page->canonical == NULL && capture->link_header.length > 0 &&
+        url_parse(&pages->document, NULL, capture->url.bytes, capture->url.length) == RESULT_OK &&
+        url_parse(&pages->link, &pages->document, capture->link_header.bytes,
+                  capture->link_header.length) == RESULT_OK) {
+        page->canonical = pages->link.href;
+    }
+    if ((page->declared == NULL || *page->declared == '\0') &&
+        capture->content_language.length > 0) {
+        page->declared = arena_copy(&pages->arena, capture->content_language.bytes,
+                                    capture->content_language.length);
+    }
+    if (page->declared != NULL && *page->declared == '\0') {
+        page->declared = NULL;
+    }
     if (pages->options.language) {
         page->language = text_language_of(page->text, page->length);
     }

@@ -203,25 +203,6 @@ static TopWish top_input_answer(TopModel *model)
     return WISH_NOTHING;
 }
 
-static TopWish prompt_key(TopModel *model, unsigned key)
-{
-    size_t n = strlen(model->input);
-    if (key == KEY_IS_ESCAPE) {
-        model->prompt = PROMPT_NONE;
-    } else if (model->prompt == PROMPT_DENY) {
-        model->prompt = PROMPT_NONE;
-        return key == 'y' || key == 'Y' ? WISH_DENY : WISH_NOTHING;
-    } else if (key == KEY_IS_ENTER || key == '\r') {
-        return top_input_answer(model);
-    } else if (key == KEY_IS_BACKSPACE || key == '\b') {
-        model->input[n > 0 ? n - 1 : 0] = '\0';
-    } else if (key >= ' ' && key < 0x7F && n + 1 < sizeof model->input) {
-        model->input[n] = (char)key;
-        model->input[n + 1] = '\0';
-    }
-    return WISH_NOTHING;
-}
-
 /* ---- letters ---- */
 
 /* What is done to the host that is chosen. */
@@ -298,7 +279,21 @@ TopWish top_input_key(TopModel *model, unsigned key, size_t page)
 {
     model->message[0] = '\0';
     if (model->prompt != PROMPT_NONE) {
-        return prompt_key(model, key);
+        size_t n = strlen(model->input);
+        if (key == KEY_IS_ESCAPE) {
+            model->prompt = PROMPT_NONE;
+        } else if (model->prompt == PROMPT_DENY) {
+            model->prompt = PROMPT_NONE;
+            return key == 'y' || key == 'Y' ? WISH_DENY : WISH_NOTHING;
+        } else if (key == KEY_IS_ENTER || key == '\r') {
+            return top_input_answer(model);
+        } else if (key == KEY_IS_BACKSPACE || key == '\b') {
+            model->input[n > 0 ? n - 1 : 0] = '\0';
+        } else if (key >= ' ' && key < 0x7F && n + 1 < sizeof model->input) {
+            model->input[n] = (char)key;
+            model->input[n + 1] = '\0';
+        }
+        return WISH_NOTHING;
     }
     switch (key) {
     case '?':

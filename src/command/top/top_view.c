@@ -45,28 +45,6 @@ static char *rate_words(double rate, char text[WORDS_BYTES])
     return text;
 }
 
-/* Bars of the latest values, the newest at the right, scaled to the greatest that is shown. */
-static void draw_graph(const TopModel *model, Canvas *canvas, int row, int column,
-                       const TopGraph *graph)
-{
-    static const char letters[] = " .:-=+*#@";
-    size_t width = canvas->columns > column ? (size_t)(canvas->columns - column) : 0;
-    size_t n = graph->n < width ? graph->n : width;
-    const double *values = graph->values + (graph->n - n);
-    double most = 0;
-    for (size_t i = 0; i < n; i++) {
-        most = values[i] > most ? values[i] : most;
-    }
-    for (size_t i = 0; i < n; i++) {
-        unsigned height = most > 0 ? (unsigned)(values[i] / most * 8 + 0.5) : 0;
-        height += height == 0 && values[i] > 0;
-        uint32_t character = model->ascii  ? (uint32_t)letters[height]
-                             : height == 0 ? ' '
-                                           : 0x2580 + height;
-        canvas_character(canvas, row, column + (int)i, STYLE_GRAPH, character);
-    }
-}
-
 /* ---- the head ---- */
 
 static CanvasStyle style_of_state(const TopModel *model, const char *state)
@@ -115,28 +93,24 @@ static void top_view_draw_rate(const TopModel *model, Canvas *canvas, int row, c
     (void)canvas_text(canvas, row, 0, LABEL_WIDTH, STYLE_DIM, label);
     canvas_right(canvas, row, LABEL_WIDTH, TOTAL_WIDTH, STYLE_PLAIN, total);
     canvas_right(canvas, row, LABEL_WIDTH + TOTAL_WIDTH, RATE_WIDTH, STYLE_STRONG, rate);
-    draw_graph(model, canvas, row, LABEL_WIDTH + TOTAL_WIDTH + RATE_WIDTH + 2, graph);
-}
-
-static void draw_rates(const TopModel *model, Canvas *canvas)
-{
-    char total[WORDS_BYTES];
-    char rate[WORDS_BYTES];
-    char bytes[WORDS_BYTES];
-    top_view_draw_rate(model, canvas, 2, "pages",
-                       top_view_count_words(top_view_number(model, "pages"), total),
-                       rate_words(model->pages_s, rate), &model->pages_graph);
-    (void)snprintf(rate, sizeof rate, "%.20s/s", words_bytes(model->bytes_s, bytes));
-    top_view_draw_rate(model, canvas, 3, "bytes",
-                       words_bytes(top_view_number(model, "bytes"), total), rate,
-                       &model->bytes_graph);
-    top_view_draw_rate(
-        model, canvas, 4, "errors",
-        top_view_count_words(top_view_number(model, "err") + top_view_number(model, "5xx"), total),
-        rate_words(model->errors_s, rate), &model->errors_graph);
-    top_view_draw_rate(model, canvas, 5, "queued",
-                       top_view_count_words(top_view_number(model, "urls_queued"), total), "",
-                       &model->queue_graph);
+    /* Bars of the latest values, the newest at the right, scaled to the greatest that is shown. */
+    int column = LABEL_WIDTH + TOTAL_WIDTH + RATE_WIDTH + 2;
+    static const char letters[] = " .:-=+*#@";
+    size_t width = canvas->columns > column ? (size_t)(canvas->columns - column) : 0;
+    size_t n = graph->n < width ? graph->n : width;
+    const double *values = graph->values + (graph->n - n);
+    double most = 0;
+    for (size_t i = 0; i < n; i++) {
+        most = values[i] > most ? values[i] : most;
+    }
+    for (size_t i = 0; i < n; i++) {
+        unsigned height = most > 0 ? (unsigned)(values[i] / most * 8 + 0.5) : 0;
+        height += height == 0 && values[i] > 0;
+        uint32_t character = model->ascii  ? (uint32_t)letters[height]
+                             : height == 0 ? ' '
+                                           : 0x2580 + height;
+        canvas_character(canvas, row, column + (int)i, STYLE_GRAPH, character);
+    }
 }
 
 /* "NAME N  " with the number in its style. */
@@ -232,25 +206,6 @@ static Columns columns_of(int width)
     return c;
 }
 
-static void draw_list_title(const TopModel *model, Canvas *canvas)
-{
-    Columns c = columns_of(canvas->columns);
-    char title[TOP_TEXT_BYTES + 64];
-    (void)snprintf(title, sizeof title, "host%s%s", *model->filter == '\0' ? "" : " with ",
-                   model->filter);
-    (void)canvas_text(canvas, HEAD_ROWS, 1, c.host_width - 1, STYLE_TITLE, title);
-    canvas_right(canvas, HEAD_ROWS, c.queue, 9, STYLE_TITLE, "queue");
-    canvas_right(canvas, HEAD_ROWS, c.rate, 8, STYLE_TITLE, "per s");
-    canvas_right(canvas, HEAD_ROWS, c.errors, 8, STYLE_TITLE, "errors");
-    if (c.pages > 0) {
-        canvas_right(canvas, HEAD_ROWS, c.pages, 9, STYLE_TITLE, "pages");
-        canvas_right(canvas, HEAD_ROWS, c.ms, 8, STYLE_TITLE, "ms");
-    }
-    (void)snprintf(title, sizeof title, "state%*s[by %s]", 1, "", survey_order_name(model->order));
-    (void)canvas_text(canvas, HEAD_ROWS, c.state, canvas->columns - c.state, STYLE_TITLE, title);
-    canvas_style(canvas, HEAD_ROWS, STYLE_TITLE);
-}
-
 /* "timeout x3, 4 min 0 s": what failed how often, and how long it waits therefore */
 static CanvasStyle situation_words(const SurveyRow *row, WallTime now, char text[TOP_TEXT_BYTES])
 {
@@ -344,7 +299,21 @@ static void draw_hosts(TopModel *model, WallTime now, Canvas *canvas)
     } else if (model->chosen >= model->first + page) {
         model->first = model->chosen - page + 1;
     }
-    draw_list_title(model, canvas);
+    Columns c = columns_of(canvas->columns);
+    char title[TOP_TEXT_BYTES + 64];
+    (void)snprintf(title, sizeof title, "host%s%s", *model->filter == '\0' ? "" : " with ",
+                   model->filter);
+    (void)canvas_text(canvas, HEAD_ROWS, 1, c.host_width - 1, STYLE_TITLE, title);
+    canvas_right(canvas, HEAD_ROWS, c.queue, 9, STYLE_TITLE, "queue");
+    canvas_right(canvas, HEAD_ROWS, c.rate, 8, STYLE_TITLE, "per s");
+    canvas_right(canvas, HEAD_ROWS, c.errors, 8, STYLE_TITLE, "errors");
+    if (c.pages > 0) {
+        canvas_right(canvas, HEAD_ROWS, c.pages, 9, STYLE_TITLE, "pages");
+        canvas_right(canvas, HEAD_ROWS, c.ms, 8, STYLE_TITLE, "ms");
+    }
+    (void)snprintf(title, sizeof title, "state%*s[by %s]", 1, "", survey_order_name(model->order));
+    (void)canvas_text(canvas, HEAD_ROWS, c.state, canvas->columns - c.state, STYLE_TITLE, title);
+    canvas_style(canvas, HEAD_ROWS, STYLE_TITLE);
     for (size_t i = 0; i < page && model->first + i < model->hosts.n; i++) {
         int at = HEAD_ROWS + 1 + (int)i;
         draw_host(canvas, at, &model->hosts.rows[model->first + i], now);
@@ -463,7 +432,23 @@ void top_view_draw(TopModel *model, WallTime now, Canvas *canvas)
     canvas_right(canvas, 0, canvas->columns - CLOCK_WIDTH, CLOCK_WIDTH, STYLE_TITLE, right);
     canvas_style(canvas, 0, STYLE_TITLE);
     draw_state(model, canvas);
-    draw_rates(model, canvas);
+    char total[WORDS_BYTES];
+    char rate[WORDS_BYTES];
+    char bytes[WORDS_BYTES];
+    top_view_draw_rate(model, canvas, 2, "pages",
+                       top_view_count_words(top_view_number(model, "pages"), total),
+                       rate_words(model->pages_s, rate), &model->pages_graph);
+    (void)snprintf(rate, sizeof rate, "%.20s/s", words_bytes(model->bytes_s, bytes));
+    top_view_draw_rate(model, canvas, 3, "bytes",
+                       words_bytes(top_view_number(model, "bytes"), total), rate,
+                       &model->bytes_graph);
+    top_view_draw_rate(
+        model, canvas, 4, "errors",
+        top_view_count_words(top_view_number(model, "err") + top_view_number(model, "5xx"), total),
+        rate_words(model->errors_s, rate), &model->errors_graph);
+    top_view_draw_rate(model, canvas, 5, "queued",
+                       top_view_count_words(top_view_number(model, "urls_queued"), total), "",
+                       &model->queue_graph);
     draw_figures(model, canvas);
     if (model->screen == TOP_HOSTS) {
         draw_hosts(model, now, canvas);

@@ -170,27 +170,6 @@ static Result verify_open_database(Verify *verify)
 
 #define VERIFY_CONFIG "config.ini"
 
-/* One problem per line that the file's reader complains about. */
-static Result check_settings(Verify *verify, const char *path)
-{
-    Config config;
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
-    Result rc = config_init(&config);
-    Result read = rc == RESULT_OK ? options_load(&config.options, path, &error) : rc;
-    char *save = NULL;
-    for (char *line = error.length == 0 ? NULL : strtok_r(error.data, "\n", &save); line != NULL;
-         line = strtok_r(NULL, "\n", &save)) {
-        verify_problem(verify, VERIFY_CONFIG, "%s", line);
-    }
-    if (rc == RESULT_OK && read != RESULT_OK && error.length == 0) {
-        verify_problem(verify, VERIFY_CONFIG, "cannot be read: %s", result_name(read));
-    }
-    config_destroy(&config);
-    buffer_destroy(&error);
-    return rc;
-}
-
 /* config.ini is there, whole, and can be read. */
 static Result verify_config(Verify *verify)
 {
@@ -205,7 +184,22 @@ static Result verify_config(Verify *verify)
                        "is missing or empty; give its settings to the next start with -c FILE");
         return RESULT_OK;
     }
-    Result rc = check_settings(verify, path.text);
+    /* One problem per line that the file's reader complains about. */
+    Config config;
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    Result rc = config_init(&config);
+    Result read = rc == RESULT_OK ? options_load(&config.options, path.text, &error) : rc;
+    char *save = NULL;
+    for (char *line = error.length == 0 ? NULL : strtok_r(error.data, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save)) {
+        verify_problem(verify, VERIFY_CONFIG, "%s", line);
+    }
+    if (rc == RESULT_OK && read != RESULT_OK && error.length == 0) {
+        verify_problem(verify, VERIFY_CONFIG, "cannot be read: %s", result_name(read));
+    }
+    config_destroy(&config);
+    buffer_destroy(&error);
     if (found == CONFIG_FILE_CUT) {
         verify_problem(verify, VERIFY_CONFIG,
                        "does not end as ragno wrote it: it was cut or edited; settings that are "

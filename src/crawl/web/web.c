@@ -465,15 +465,6 @@ static enum MHD_Result send_hosts(Web *web, Request *request)
     return ask_look(web, request, WEB_HOSTS, argument_of(request, "filter"));
 }
 
-static enum MHD_Result send_why(Web *web, Request *request, WebQuestionKind kind)
-{
-    const char *url = argument_of(request, "url");
-    if (url == NULL || *url == '\0') {
-        return web_say(request, 400, "url: the URL that is asked about is missing");
-    }
-    return ask_look(web, request, kind, url);
-}
-
 /* ---- requests ---- */
 
 static enum MHD_Result web_get(Web *web, Request *request, const char *path)
@@ -504,7 +495,12 @@ static enum MHD_Result web_get(Web *web, Request *request, const char *path)
         return send_hosts(web, request);
     }
     if (strcmp(path, "/why.json") == 0 || strcmp(path, "/why.txt") == 0) {
-        return send_why(web, request, path[5] == 'j' ? WEB_WHY_JSON : WEB_WHY_TEXT);
+        WebQuestionKind kind = path[5] == 'j' ? WEB_WHY_JSON : WEB_WHY_TEXT;
+        const char *url = argument_of(request, "url");
+        if (url == NULL || *url == '\0') {
+            return web_say(request, 400, "url: the URL that is asked about is missing");
+        }
+        return ask_look(web, request, kind, url);
     }
     return web_say(request, 404,
                    path[0] == '/' && strcmp(path, "/control") == 0

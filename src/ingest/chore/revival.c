@@ -178,25 +178,6 @@ static Result revival_chore_run(void *context, Batch *batch, MonoTime until)
                                        : revive_all(revival, batch, &waiting->order, until);
 }
 
-static void end_order(Revival *revival)
-{
-    mutex_lock(&revival->mutex);
-    Waiting *waiting = revival->first;
-    revival->first = waiting->next;
-    revival->last = revival->first == NULL ? &revival->first : revival->last;
-    mutex_unlock(&revival->mutex);
-    if (revival->hosts > 0) {
-        LOG_INFO("ingest", "hosts brought back", "hosts=%llu urls=%llu of=%s",
-                 (unsigned long long)revival->hosts, (unsigned long long)revival->urls,
-                 waiting->host == NULL ? "all" : waiting->host);
-    }
-    if (waiting->order.done != NULL) {
-        waiting->order.done(waiting->order.context, revival->hosts, revival->urls);
-    }
-    waiting_delete(waiting);
-    revival->next_host = revival->hosts = revival->urls = 0;
-}
-
 static void revival_chore_ended(void *context, Result rc)
 {
     Revival *revival = context;
@@ -207,7 +188,21 @@ static void revival_chore_ended(void *context, Result rc)
     revival->hosts = revival->new_hosts;
     revival->urls = revival->new_urls;
     if (revival->is_done) {
-        end_order(revival);
+        mutex_lock(&revival->mutex);
+        Waiting *waiting = revival->first;
+        revival->first = waiting->next;
+        revival->last = revival->first == NULL ? &revival->first : revival->last;
+        mutex_unlock(&revival->mutex);
+        if (revival->hosts > 0) {
+            LOG_INFO("ingest", "hosts brought back", "hosts=%llu urls=%llu of=%s",
+                     (unsigned long long)revival->hosts, (unsigned long long)revival->urls,
+                     waiting->host == NULL ? "all" : waiting->host);
+        }
+        if (waiting->order.done != NULL) {
+            waiting->order.done(waiting->order.context, revival->hosts, revival->urls);
+        }
+        waiting_delete(waiting);
+        revival->next_host = revival->hosts = revival->urls = 0;
     }
 }
 

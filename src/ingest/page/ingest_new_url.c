@@ -282,14 +282,6 @@ static Refusal ingest_new_url_refuse(Batch *batch, const BatchHost *host, const 
     return trap == TRAP_PARKED ? REFUSED_TRAP : REFUSALS;
 }
 
-static unsigned ingest_new_url_level_of(Batch *batch, const PageRef *page, TrapState trap)
-{
-    const LinkRecord *arrival = arrival_of(batch, page);
-    return trap == TRAP_THROTTLED
-               ? batch->options->levels - 1
-               : url_score_level(batch, page, arrival == NULL ? -1 : arrival->estimate);
-}
-
 int ingest_new_url(void *context, const PageRef *page, PageState *state)
 {
     Batch *batch = context;
@@ -320,7 +312,10 @@ int ingest_new_url(void *context, const PageRef *page, PageState *state)
                           (long)page->depth, NULL);
         return 0;
     }
-    unsigned level = ingest_new_url_level_of(batch, page, trap);
+    const LinkRecord *arrival = arrival_of(batch, page);
+    unsigned level = trap == TRAP_THROTTLED
+                         ? batch->options->levels - 1
+                         : url_score_level(batch, page, arrival == NULL ? -1 : arrival->estimate);
     state->level = (uint8_t)level;
     page_db_looked_up(batch->store->db, 2); /* the host, and its schedule */
     batch->result =

@@ -234,22 +234,6 @@ static void take_validator(const char *validator, char *out, size_t most)
     }
 }
 
-/* Validators are those of the content that is stored: an incomplete one has none. */
-static void take_validators(const ParsedPage *page, RevisitNote *note)
-{
-    const FetchResult *fetch = page->fetch;
-    if (fetch->answer.status >= 200 && fetch->answer.status < 400 && fetch->answer.status != 304) {
-        note->etag[0] = '\0';
-        note->last_modified[0] = '\0';
-    }
-    bool is_cut = fetch->answer.truncated == TRUNCATED_TIME ||
-                  fetch->answer.truncated == TRUNCATED_DISCONNECT;
-    if (fetch->answer.status == 304 || (fetch->answer.status == 200 && !is_cut)) {
-        take_validator(page->about.etag, note->etag, REVISIT_ETAG_BYTES);
-        take_validator(page->about.last_modified, note->last_modified, REVISIT_DATE_BYTES);
-    }
-}
-
 /* Until when it is fresh, and there at all: the last answer holds. */
 static void revisit_visit_times(const ParsedPage *page, RevisitNote *note)
 {
@@ -280,7 +264,18 @@ static void count_miss(const FetchResult *fetch, const PageRef *page, RevisitNot
  * ends the misses. ref is the page as it is stored. */
 static void revisit_visit_note(const ParsedPage *page, const PageRef *ref, RevisitNote *note)
 {
-    take_validators(page, note);
+    /* Validators are those of the content that is stored: an incomplete one has none. */
+    const FetchResult *fetch = page->fetch;
+    if (fetch->answer.status >= 200 && fetch->answer.status < 400 && fetch->answer.status != 304) {
+        note->etag[0] = '\0';
+        note->last_modified[0] = '\0';
+    }
+    bool is_cut = fetch->answer.truncated == TRUNCATED_TIME ||
+                  fetch->answer.truncated == TRUNCATED_DISCONNECT;
+    if (fetch->answer.status == 304 || (fetch->answer.status == 200 && !is_cut)) {
+        take_validator(page->about.etag, note->etag, REVISIT_ETAG_BYTES);
+        take_validator(page->about.last_modified, note->last_modified, REVISIT_DATE_BYTES);
+    }
     revisit_visit_times(page, note);
     count_miss(page->fetch, ref, note);
 }

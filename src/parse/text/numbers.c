@@ -13,14 +13,6 @@ static bool numbers_is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The length of a character reference at p, or 0. Its digits are no number. */
-static size_t numbers_reference(const char *p, const char *end)
-{
-    size_t most = (size_t)(end - p) < ENTITY_MOST ? (size_t)(end - p) : ENTITY_MOST;
-    const char *semicolon = *p == '&' ? memchr(p, ';', most) : NULL;
-    return semicolon == NULL ? 0 : (size_t)(semicolon - p) + 1;
-}
-
 static bool numbers_has_place(const NumberList *numbers, uint16_t place)
 {
     for (unsigned i = 0; i < numbers->n; i++) {
@@ -62,7 +54,10 @@ void numbers_add(NumberList *numbers, const char *text, size_t length)
         const char *word = text;
         size_t reference = 0;
         while (text < end && (unsigned char)*text > ' ' && reference == 0) {
-            reference = numbers_reference(text, end);
+            /* The length of a character reference at p, or 0. Its digits are no number. */
+            size_t most = (size_t)(end - text) < ENTITY_MOST ? (size_t)(end - text) : ENTITY_MOST;
+            const char *semicolon = *text == '&' ? memchr(text, ';', most) : NULL;
+            reference = semicolon == NULL ? 0 : (size_t)(semicolon - text) + 1;
             text += reference == 0 ? 1 : 0;
         }
         if (text > word) {

@@ -279,9 +279,16 @@ static bool bf_score_by_add(BFBatch *batch, const PageRef *page, const CrawledPa
     return is_scored;
 }
 
-/* The level byte of a page that was discovered just now. */
-static uint8_t bf_first_level(BFBatch *batch, const PageRef *page)
+static int bf_on_discovered(void *context, const PageRef *page, PageState *state)
 {
+    BFBatch *batch = context;
+    if (batch->max_depth != 0 && page->depth > batch->max_depth) {
+        return page_db_error_ok;
+    }
+    if (page->index > bf_order_index(UINT64_MAX)) {
+        return page_db_error_internal;
+    }
+    /* The level byte of a page that was discovered just now. */
     const Scorer *scorer = batch->sch->scorer;
     const CrawledPage *parent = batch->n_crawled == 0 ? NULL : batch->pages[batch->n_crawled - 1];
     float score = 0.0f;
@@ -295,20 +302,8 @@ static uint8_t bf_first_level(BFBatch *batch, const PageRef *page)
     } else if (scorer->add != NULL) {
         is_scored = bf_score_by_add(batch, page, parent, &score);
     }
-    return is_scored ? bf_scored_level(batch->sch, score)
-                     : bf_link_level(batch->sch->state, page->score);
-}
-
-static int bf_on_discovered(void *context, const PageRef *page, PageState *state)
-{
-    BFBatch *batch = context;
-    if (batch->max_depth != 0 && page->depth > batch->max_depth) {
-        return page_db_error_ok;
-    }
-    if (page->index > bf_order_index(UINT64_MAX)) {
-        return page_db_error_internal;
-    }
-    state->level = bf_first_level(batch, page);
+    state->level = is_scored ? bf_scored_level(batch->sch, score)
+                             : bf_link_level(batch->sch->state, page->score);
     BFOrder order = bf_entry(batch->sch->state, state->level, page->score, page->index);
     Result rc = bf_changes_add(&batch->changes, page->host, order, SCHEDULE_NO_LEVEL,
                                bf_order_level(order));

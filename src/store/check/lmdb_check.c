@@ -422,26 +422,6 @@ static void walk_tree(Walk *walk, const Tree *tree)
     }
 }
 
-static void walk_all(Walk *walk, const Meta *meta, Table *tables)
-{
-    bool is_long = walk->without_leaves;
-    walk->without_leaves = false;
-    walk->table = "";
-    walk->tables = tables;
-    walk_tree(walk, &meta->trees[1]);
-    walk->tables = NULL;
-    walk->without_leaves = is_long;
-    for (size_t i = 0; i < walk->n_tables; i++) {
-        walk->table = tables[i].name;
-        walk_tree(walk, &tables[i].tree);
-    }
-    /* Last: by now the pages that are not free are known. */
-    walk->table = "free list";
-    walk->without_leaves = false;
-    walk->is_free_list = true;
-    walk_tree(walk, &meta->trees[0]);
-}
-
 /* ---- the file ---- */
 
 /* Whether LMDB may read a meta page: it takes the size of pages, the place of the map and the
@@ -532,7 +512,22 @@ static Result lmdb_check_walk_file(Walk *walk, int fd, const Meta *meta, uint64_
         map == MAP_FAILED || tables == NULL || walk->seen == NULL ? RESULT_MEMORY : RESULT_OK;
     if (rc == RESULT_OK) {
         walk->map = map;
-        walk_all(walk, meta, tables);
+        bool is_long = walk->without_leaves;
+        walk->without_leaves = false;
+        walk->table = "";
+        walk->tables = tables;
+        walk_tree(walk, &meta->trees[1]);
+        walk->tables = NULL;
+        walk->without_leaves = is_long;
+        for (size_t i = 0; i < walk->n_tables; i++) {
+            walk->table = tables[i].name;
+            walk_tree(walk, &tables[i].tree);
+        }
+        /* Last: by now the pages that are not free are known. */
+        walk->table = "free list";
+        walk->without_leaves = false;
+        walk->is_free_list = true;
+        walk_tree(walk, &meta->trees[0]);
     }
     if (map != MAP_FAILED) {
         (void)munmap(map, size);

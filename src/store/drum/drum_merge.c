@@ -224,24 +224,6 @@ static Result put_all(DrumMerge *merge)
     return RESULT_OK;
 }
 
-static Result merge_bucket(DrumMerge *merge, uint32_t number)
-{
-    Result rc = drum_bucket_load(&merge->bucket, number);
-    if (rc == RESULT_OK && merge->bucket.n > 0) {
-        rc = drum_merge_classify(merge);
-        if (rc == RESULT_OK) {
-            rc = assign_values(merge);
-        }
-        if (rc == RESULT_OK) {
-            rc = put_all(merge);
-        }
-        if (rc == RESULT_OK && merge->wants_events) {
-            rc = drum_dispatch_bucket(&merge->bucket, number);
-        }
-    }
-    return rc;
-}
-
 /* ---- in pieces ---- */
 
 Result drum_merge_step(DrumMerge *merge)
@@ -254,7 +236,19 @@ Result drum_merge_step(DrumMerge *merge)
     Result rc = bucket == 0 ? drum_file_sync(merge->file) : RESULT_OK;
     uint64_t new_before = merge->new_keys;
     if (rc == RESULT_OK) {
-        rc = merge_bucket(merge, bucket);
+        rc = drum_bucket_load(&merge->bucket, bucket);
+        if (rc == RESULT_OK && merge->bucket.n > 0) {
+            rc = drum_merge_classify(merge);
+            if (rc == RESULT_OK) {
+                rc = assign_values(merge);
+            }
+            if (rc == RESULT_OK) {
+                rc = put_all(merge);
+            }
+            if (rc == RESULT_OK && merge->wants_events) {
+                rc = drum_dispatch_bucket(&merge->bucket, bucket);
+            }
+        }
     }
     if (rc == RESULT_OK) {
         merge->unsettled++;

@@ -95,12 +95,6 @@ static int schedule_parking_look(Schedule *schedule, MDB_txn *txn, const uint32_
     return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
 }
 
-/* Whether any host is parked. */
-static int schedule_any_parked(Schedule *schedule, MDB_txn *txn, bool *any)
-{
-    return schedule_parking_look(schedule, txn, NULL, any);
-}
-
 Result schedule_is_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, bool *parked)
 {
     return schedule_result(schedule_parking_look(schedule, txn, &host, parked));
@@ -532,7 +526,8 @@ Result schedule_change(Schedule *schedule, MDB_txn *txn, const ScheduleChange *c
     }
     MDB_cursor *cursor = NULL;
     ParkedCount parked = {.known = false};
-    int rc = schedule_any_parked(schedule, txn, &parked.any);
+    /* Whether any host is parked. */
+    int rc = schedule_parking_look(schedule, txn, NULL, &parked.any);
     if (rc == MDB_SUCCESS) {
         rc = mdb_cursor_open(txn, schedule->entries, &cursor);
     }
