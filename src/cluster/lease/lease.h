@@ -51,11 +51,6 @@ typedef struct LeaseRules {
 
 #define LEASE_DRIFT 5000 /* clocks differ by less than this part: 2 in 10 000 */
 
-/* How long a grant without a release keeps the address from others. */
-int64_t lease_busy_ms(const LeaseRules *rules);
-/* How long an arbiter that knows of no grants grants none. */
-int64_t lease_rest_ms(const LeaseRules *rules);
-
 /* Who holds or waits: a process that runs as an agent. Sessions of an agent that come later are
  * greater numbers. */
 typedef struct LeaseClient {

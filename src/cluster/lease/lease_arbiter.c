@@ -8,6 +8,19 @@
 
 /* ---- Lease floor ---- */
 
+int64_t lease_busy_ms(const LeaseRules *rules)
+{
+    int64_t busy = rules->term_ms + rules->fetch_ms + rules->delay_ms;
+    return busy + busy / LEASE_DRIFT + 1;
+}
+
+int64_t lease_rest_ms(const LeaseRules *rules)
+{
+    int64_t looks = rules->confirm_ms + rules->stale_ms;
+    int64_t confirm = looks + looks / LEASE_DRIFT + 1;
+    return lease_busy_ms(rules) + confirm;
+}
+
 void lease_floor_init(LeaseFloor *floor, const LeaseRules *rules, uint16_t self, MonoTime now)
 {
     int64_t rest_ms = lease_rest_ms(rules);

@@ -30,6 +30,11 @@
 
 #define LEASE_FLOOR_TABLES 64u /* changes of arbiters within one rest; beyond, everything rests */
 
+/* How long a grant without a release keeps the address from others. */
+int64_t lease_busy_ms(const LeaseRules *rules);
+/* How long an arbiter that knows of no grants grants none. */
+int64_t lease_rest_ms(const LeaseRules *rules);
+
 /* Arbiters until some moment. */
 typedef struct LeaseFormer {
     Arbiters arbiters;
