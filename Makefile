@@ -301,7 +301,7 @@ mutants:
 .PHONY: arm64 arm64-tests
 arm64:
 	@T='$(T)' tests/arm64 $(filter lib% zlib%,$(DEPS))
-arm64-tests: $(if $(T),$(T:%=$(OUT)/tests/test_%),$(UNIT_BIN))
+arm64-tests: $(if $(T),$(if $(findstring :,$(T)),,$(T:%=$(OUT)/tests/test_%)),$(UNIT_BIN))
 
 ## make demo            crawls a few thousand pages of the synthetic web, on this machine alone
 demo: all $(OUT)/web
