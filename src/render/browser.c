@@ -602,20 +602,21 @@ static unsigned long long browser_field(const char *line, unsigned field)
     return strtoull(line, NULL, 10);
 }
 
-/* One process of the browser. */
-typedef struct BrowserProcess {
-    pid_t pid;
+/* What /proc says of one. */
+typedef struct BrowserStat {
     uint64_t memory_bytes;
     int64_t cpu_ms;
     unsigned long long began; /* the kernel's ticks */
-} BrowserProcess;
+} BrowserStat;
 
 /* Of /proc/PID/stat behind the name: state, parent, group, session, ..., from the twelfth field on
  * the time in user and kernel mode, its own and that of the children it has waited for, and in the
  * twentieth its start. False: it is none of the browser's. */
-static bool browser_look_at(const Browser *browser, const char *pid, BrowserProcess *process)
+static bool browser_look_at(const Browser *browser, pid_t process, BrowserStat *stat)
 {
+    char pid[24];
     char text[1024];
+    (void)snprintf(pid, sizeof pid, "%ld", (long)process);
     const char *fields = browser_proc(pid, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
     if (fields == NULL || browser_field(fields + 1, 3) != (unsigned long long)browser->pid) {
         return false;
@@ -624,17 +625,44 @@ static bool browser_look_at(const Browser *browser, const char *pid, BrowserProc
     for (unsigned i = 11; i < 15; i++) {
         ticks += browser_field(fields + 1, i);
     }
-    *process = (BrowserProcess){
-        .pid = (pid_t)strtol(pid, NULL, 10),
-        .cpu_ms = (int64_t)(ticks * 1000 / (unsigned long long)sysconf(_SC_CLK_TCK)),
-        .began = browser_field(fields + 1, 19)};
+    *stat =
+        (BrowserStat){.cpu_ms = (int64_t)(ticks * 1000 / (unsigned long long)sysconf(_SC_CLK_TCK)),
+                      .began = browser_field(fields + 1, 19)};
     if (browser_proc(pid, "statm", text, sizeof text)) {
         unsigned long long resident = browser_field(text, 1);
         unsigned long long shared = browser_field(text, 2);
-        process->memory_bytes =
+        stat->memory_bytes =
             resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
     }
     return true;
+}
+
+static bool browser_runs_pages(const char *pid)
+{
+    static const char kind[] = "--type=renderer";
+    char text[4096] = ""; /* words with NUL bytes between them */
+    bool is_read = browser_proc(pid, "cmdline", text, sizeof text);
+    return is_read && memmem(text, sizeof text, kind, sizeof kind - 1) != NULL;
+}
+
+/* Remembers which processes there are. */
+static void browser_look_around(Browser *browser)
+{
+    DIR *all = browser->pid == 0 ? NULL : opendir("/proc");
+    const struct dirent *entry = NULL;
+    BrowserStat stat;
+    browser->n_processes = 0;
+    while (all != NULL && (entry = readdir(all)) != NULL) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (pid > 0 && browser->n_processes < BROWSER_PROCESSES &&
+            browser_look_at(browser, pid, &stat)) {
+            browser->processes[browser->n_processes++] =
+                (BrowserProcess){.pid = pid, .runs_pages = browser_runs_pages(entry->d_name)};
+        }
+    }
+    if (all != NULL) {
+        (void)closedir(all);
+    }
 }
 
 /* The tab that has this process; BROWSER_TABS: none. */
@@ -647,32 +675,18 @@ static unsigned browser_tab_of(const Browser *browser, pid_t pid)
     return tab;
 }
 
-/* Of another tab's process the time that was not counted yet is that tab's. */
+/* Of another tab's process the time that was not counted yet is that tab's. The memory of a process
+ * for pages that is no tab's goes with it: its tab was closed. */
 static void browser_add_use(const Browser *browser, unsigned tab, const BrowserProcess *process,
                             BrowserUse *use)
 {
+    BrowserStat stat;
     unsigned owner = browser_tab_of(browser, process->pid);
     bool is_other = owner != BROWSER_TABS && owner != tab;
-    use->memory_bytes += is_other ? 0 : process->memory_bytes;
-    use->cpu_ms += is_other ? browser->tabs[owner].counted_ms : process->cpu_ms;
-}
-
-/* Remembers which processes there are. */
-static void browser_look_around(Browser *browser)
-{
-    DIR *all = browser->pid == 0 ? NULL : opendir("/proc");
-    const struct dirent *entry = NULL;
-    BrowserProcess process;
-    browser->n_processes = 0;
-    while (all != NULL && (entry = readdir(all)) != NULL) {
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-            browser->n_processes < BROWSER_PROCESSES &&
-            browser_look_at(browser, entry->d_name, &process)) {
-            browser->processes[browser->n_processes++] = process.pid;
-        }
-    }
-    if (all != NULL) {
-        (void)closedir(all);
+    bool is_left = owner == BROWSER_TABS && process->runs_pages && browser->tabs[tab].pid != 0;
+    if (browser_look_at(browser, process->pid, &stat)) {
+        use->memory_bytes += is_other || is_left ? 0 : stat.memory_bytes;
+        use->cpu_ms += is_other ? browser->tabs[owner].counted_ms : stat.cpu_ms;
     }
 }
 
@@ -680,12 +694,7 @@ BrowserUse browser_use_again(const Browser *browser, unsigned tab)
 {
     BrowserUse use = {.cpu_ms = -browser->counted_ms};
     for (unsigned i = 0; i < browser->n_processes; i++) {
-        char pid[24];
-        BrowserProcess process;
-        (void)snprintf(pid, sizeof pid, "%ld", (long)browser->processes[i]);
-        if (browser_look_at(browser, pid, &process)) {
-            browser_add_use(browser, tab, &process, &use);
-        }
+        browser_add_use(browser, tab, &browser->processes[i], &use);
     }
     return use;
 }
@@ -698,44 +707,31 @@ BrowserUse browser_use(Browser *browser, unsigned tab)
 
 int64_t browser_count(Browser *browser, unsigned tab)
 {
-    char pid[24];
-    BrowserProcess process;
+    BrowserStat stat;
     BrowserTab *mine = &browser->tabs[tab];
     int64_t spent = browser_use_again(browser, tab).cpu_ms;
     if (spent <= 0) {
         return 0; /* it has ended, or another tab was asked first */
     }
     browser->counted_ms += spent;
-    (void)snprintf(pid, sizeof pid, "%ld", (long)mine->pid);
-    if (mine->pid != 0 && browser_look_at(browser, pid, &process)) {
-        mine->counted_ms = process.cpu_ms;
+    if (mine->pid != 0 && browser_look_at(browser, mine->pid, &stat)) {
+        mine->counted_ms = stat.cpu_ms;
     }
     return spent;
 }
 
-/* Whether a process runs pages. */
-static bool browser_runs_pages(const char *pid)
-{
-    static const char kind[] = "--type=renderer";
-    char text[4096] = ""; /* words with NUL bytes between them */
-    bool is_read = browser_proc(pid, "cmdline", text, sizeof text);
-    return is_read && memmem(text, sizeof text, kind, sizeof kind - 1) != NULL;
-}
-
 void browser_find_tab(Browser *browser, unsigned tab)
 {
+    BrowserStat stat;
     unsigned long long youngest = 0;
     browser->tabs[tab] = (BrowserTab){.pid = 0};
     browser_look_around(browser);
     for (unsigned i = 0; i < browser->n_processes; i++) {
-        char pid[24];
-        BrowserProcess process;
-        (void)snprintf(pid, sizeof pid, "%ld", (long)browser->processes[i]);
-        if (browser_tab_of(browser, browser->processes[i]) == BROWSER_TABS &&
-            browser_look_at(browser, pid, &process) && process.began >= youngest &&
-            browser_runs_pages(pid)) {
-            youngest = process.began;
-            browser->tabs[tab].pid = process.pid;
+        pid_t pid = browser->processes[i].pid;
+        if (browser->processes[i].runs_pages && browser_tab_of(browser, pid) == BROWSER_TABS &&
+            browser_look_at(browser, pid, &stat) && stat.began >= youngest) {
+            youngest = stat.began;
+            browser->tabs[tab].pid = pid;
         }
     }
 }

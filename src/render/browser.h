@@ -38,6 +38,12 @@ typedef struct BrowserOptions {
 #define BROWSER_PROCESSES 64u /* that are remembered */
 #define BROWSER_TABS      8u
 
+/* A process that was seen. */
+typedef struct BrowserProcess {
+    pid_t pid;
+    bool runs_pages;
+} BrowserProcess;
+
 /* The process of a tab. */
 typedef struct BrowserTab {
     pid_t pid;          /* 0: it is not known */
@@ -48,10 +54,10 @@ typedef struct Browser {
     pid_t pid; /* 0: there is none */
     int in;    /* messages to it */
     int out;
-    int wake;                           /* an eventfd: whoever waits is to look again */
-    bool is_cut_off;                    /* it has a network namespace of its own */
-    char folder[160];                   /* of its profile; "": none */
-    pid_t processes[BROWSER_PROCESSES]; /* those that browser_use has seen last */
+    int wake;                                    /* an eventfd: whoever waits is to look again */
+    bool is_cut_off;                             /* it has a network namespace of its own */
+    char folder[160];                            /* of its profile; "": none */
+    BrowserProcess processes[BROWSER_PROCESSES]; /* those that browser_use has seen last */
     unsigned n_processes;
     BrowserTab tabs[BROWSER_TABS];
     int64_t counted_ms; /* of the CPU time of all processes */

@@ -56,7 +56,6 @@ typedef struct RenderPage {
     const char *url;
     int64_t fetched_ms;  /* unix time in milliseconds: the page's clock starts there */
     bool is_trial;       /* it has render_trial_ms; one that needs more is not read */
-    bool is_fresh;       /* its tab has just been made, for which a trial has twice as much */
     const char *cookies; /* that its host had set by then: "a=b; c=d"; NULL: none */
 } RenderPage;
 

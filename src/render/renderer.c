@@ -282,7 +282,7 @@ static bool renderer_is_over_locked(Renderer *renderer)
     SharedBrowser *browser = renderer->browser;
     uint64_t most = renderer->options.bounds.memory_bytes / 2;
     browser->is_old = browser->is_old || browser->pages >= RENDERER_PER_BROWSER ||
-                      (renderer->pages_of_context % RENDERER_LOOK_PAGES == 0 &&
+                      (browser->pages % RENDERER_LOOK_PAGES == 0 &&
                        devtools_use(&renderer->devtools).memory_bytes > most);
     if (browser->is_old && renderer->share->current == browser) {
         renderer->share->current = NULL;
@@ -312,19 +312,14 @@ static Result renderer_prepare_locked(Renderer *renderer, bool alone)
     return rc;
 }
 
-/* Behind a page that its tab did not stand: the tab goes, and where it is the only one, or does not
- * go, the browser. */
+/* Behind a page that its tab did not stand: the tab goes, and where it does not, the browser. */
 static void renderer_give_up(Renderer *renderer)
 {
-    SharedBrowser *browser = renderer->browser;
-    mutex_lock(&renderer->share->mutex);
-    bool is_only = browser == NULL || browser->users == 1;
-    mutex_unlock(&renderer->share->mutex);
-    if (!is_only && renderer->has_tab && renderer_close_tab(renderer) == RESULT_OK) {
+    if (renderer->has_tab && renderer_close_tab(renderer) == RESULT_OK) {
         return;
     }
-    if (browser != NULL) {
-        devtools_pipe_end(&browser->pipe);
+    if (renderer->browser != NULL) {
+        devtools_pipe_end(&renderer->browser->pipe);
     }
     renderer_leave(renderer);
 }
@@ -350,7 +345,6 @@ Result renderer_render(Renderer *renderer, const RenderPage *page, const RenderS
                        bool alone, Rendered *rendered)
 {
     Devtools *devtools = &renderer->devtools;
-    RenderPage what = *page;
     devtools->listener = renderer_no_event;
     mutex_lock(&renderer->share->mutex);
     Result rc = renderer_prepare_locked(renderer, alone);
@@ -360,9 +354,8 @@ Result renderer_render(Renderer *renderer, const RenderPage *page, const RenderS
         renderer_give_up(renderer);
         return rc;
     }
-    what.is_fresh = renderer->pages_of_context == 0;
     renderer->pages_of_context++;
-    rc = rendering_run(&renderer->tab, &renderer->options.bounds, &what, source, rendered);
+    rc = rendering_run(&renderer->tab, &renderer->options.bounds, page, source, rendered);
     int64_t spent = devtools_count(devtools);
     rendered->cpu_ms = spent > rendered->cpu_ms ? spent : rendered->cpu_ms;
     rendered->in_company =

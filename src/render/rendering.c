@@ -551,8 +551,7 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
                            .source = source,
                            .out = rendered};
     MonoTime deadline = mono_add_ms(mono_now(), bounds->timeout_ms);
-    int64_t trial = render_trial_ms(bounds) * (page->is_fresh ? 2 : 1);
-    rendering.cpu_ms = page->is_trial && trial < bounds->cpu_ms ? trial : bounds->cpu_ms;
+    rendering.cpu_ms = page->is_trial ? render_trial_ms(bounds) : bounds->cpu_ms;
     rendering.cpu_before = devtools_use_again(tab->devtools).cpu_ms;
     rendered_clear(rendered);
     render_view_init(&rendering.view, tab, bounds, rendered);

@@ -227,6 +227,22 @@ def good_answer(host, place):
     return 404, {}, "not here"
 
 
+def cpu_s(crawler):
+    """Of a crawler and its browsers, each the leader of a session; those of its processes that have ended included."""
+    def stat(pid):
+        with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
+            return file.read().rpartition(")")[2].split()
+    ticks = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            fields = stat(pid)
+            if int(pid) == crawler or int(stat(fields[3])[1]) == crawler:
+                ticks += sum(map(int, fields[11:15]))
+        except (OSError, IndexError):
+            continue
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def beside(report, path):
     """What a catalogue of hostile pages costs good ones: the server's clock says when the last good page was fetched, plain
     pages and pages that only a browser leads to; good hosts first, between and last among the seeds."""
@@ -240,7 +256,7 @@ def beside(report, path):
         return good_answer(host, place)
 
     def ended(name, seeds, *options):
-        """Seconds until the last good page of each kind was asked for."""
+        """Seconds until the last good page of each kind was asked for, and of CPU until all of them were."""
         took, began = {}, time.monotonic()
         with Answers(answer) as site:
             process = subprocess.Popen(
@@ -248,33 +264,37 @@ def beside(report, path):
                  f"fetch.port_map=80:{site.server.port}", "-s", "fetch.allow_addresses=127.0.0.0/8", "-s", "render.mode=auto",
                  "-s", "render.always=/bad*", "-s", "render.share=100", "-s", "scope.depth=100000", *USER, *options, *seeds], stdin=subprocess.DEVNULL)
             kinds = {"plain": (PLAINS, N_PLAIN), "rendered": (GOODS, N_GOOD)}
-            while len(took) < 2 and time.monotonic() < began + (400 if harness.FULL else 60) and process.poll() is None:
+            while len(took) < 2 and time.monotonic() < began + (400 if harness.FULL else 200) and process.poll() is None:
                 time.sleep(0.05)
                 asked = set(site.asked)
                 for kind, (hosts, n) in kinds.items():
                     if kind not in took and all((host, f"/page{n - 1}") in asked for host in hosts):
                         took[kind] = time.monotonic() - began
             lost = {(host, f"/page{i}") for hosts, n in kinds.values() for host in hosts for i in range(n)} - set(site.asked)
+            spent = cpu_s(process.pid)
             process.terminate()
             harness.ended(process, 60)
-        return took, lost
+        return took, spent, lost
     plain = [f"http://{host}/page0" for host in PLAINS]
     good = [f"http://{host}/page0" for host in GOODS]
     bad = {"one host": [f"http://{BAD}1/bad{n}" for n in range(len(names))],
            "a host each": [f"http://{BAD}{n + 1}/bad{n}" for n in range(len(names))]}
     harness.unlogged("the crawls are stopped when the good pages are there")
-    alone, lost = ended("alone", [*plain, *good])
+    alone, alone_s, lost = ended("alone", [*plain, *good])
     report.check("alone: they are there", not lost, lost)
     for how in ("one host", "a host each") if harness.FULL else ("one host",):
         some = bad[how]
         half = len(some) // 2
         for name, seeds in (("first", [*plain, *good, *some]), ("last", [*some, *plain, *good]),
                             ("between", [*some[:half], *plain, *good, *some[half:]])):
-            took, lost = ended(f"{how} {name}".replace(" ", "-"), seeds)
+            took, spent, lost = ended(f"{how} {name}".replace(" ", "-"), seeds)
             report.check(f"{len(some)} hostile pages, {how}, good ones {name}: none is lost", not lost, (took, sorted(lost)[:5]))
             slower = {kind: took.get(kind, 999) / seconds for kind, seconds in alone.items()}
             told = ", ".join(f"{kind} {took.get(kind, 999):.1f} s beside {alone[kind]:.1f} s" for kind in alone)
+            told += f"; CPU {spent:.1f} beside {alone_s:.1f} s"
             print(f"   {how}, good {name}: {told}")
+            report.check(f"{how}, good ones {name}: hostile ones have a trial before they are there",
+                         spent < 1.3 * alone_s + (3 if how == "one host" else 2 * len(some)), told)
             if harness.FULL:  # so short a crawl as the quick one says nothing of time
                 report.check(f"{how}, good ones {name}: they lose less than a tenth", max(slower.values()) < 1.1, told)
 

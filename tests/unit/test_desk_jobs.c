@@ -46,21 +46,44 @@ static void a_host_with_credit_has_another_turn_at_once(void)
     turns_destroy(&turns);
 }
 
+/* Whether a dear page may begin, when a page of another host has just had its turn. */
+static bool beside_others(Turns *turns, int64_t now)
+{
+    (void)take(turns, HOST + 1, PAGE + 1, TURN_CHEAP, now, 0);
+    return turns_may_begin_dear(turns, at_ms(now));
+}
+
 static void dear_pages_have_a_twentieth_of_the_time(void)
 {
     Turns turns;
     turns_init(&turns, 1000);
     (void)take(&turns, HOST, PAGE, TURN_DEAR, 0, 500);
-    CU_ASSERT_FALSE(turns_may_begin_dear(&turns, at_ms(501)));
-    CU_ASSERT_FALSE(turns_may_begin_dear(&turns, at_ms((int64_t)1500 * TURNS_SHARE - 1)));
-    CU_ASSERT_TRUE(turns_may_begin_dear(&turns, at_ms((int64_t)1500 * TURNS_SHARE)));
+    CU_ASSERT_FALSE(beside_others(&turns, 501));
+    CU_ASSERT_FALSE(beside_others(&turns, (int64_t)1500 * TURNS_SHARE - 1));
+    CU_ASSERT_TRUE(beside_others(&turns, (int64_t)1500 * TURNS_SHARE));
     int64_t now = (int64_t)1500 * TURNS_SHARE;
     Turn turn = turns_begin(&turns, HOST, PAGE, at_ms(now));
     CU_ASSERT_TRUE(turn.is_dear);
-    CU_ASSERT_FALSE(turns_may_begin_dear(&turns, at_ms(now * 100))); /* one at a time */
+    CU_ASSERT_FALSE(beside_others(&turns, now * 100)); /* one at a time */
     turns_end(&turns, &turn, TURN_DEAR, at_ms(now + 1000));
-    CU_ASSERT_FALSE(turns_may_begin_dear(&turns, at_ms(now + 1000)));
-    CU_ASSERT_TRUE(turns_may_begin_dear(&turns, at_ms((int64_t)2500 * TURNS_SHARE)));
+    CU_ASSERT_FALSE(beside_others(&turns, now + 1000));
+    CU_ASSERT_TRUE(beside_others(&turns, (int64_t)2500 * TURNS_SHARE));
+    turns_destroy(&turns);
+}
+
+static void dear_pages_have_all_of_it_when_no_other_comes(void)
+{
+    Turns turns;
+    turns_init(&turns, 1000000);
+    (void)take(&turns, HOST, PAGE, TURN_DEAR, 0, 500);
+    CU_ASSERT_FALSE(turns_may_begin_dear(&turns, at_ms(500 + TURNS_PAUSE - 1)));
+    CU_ASSERT_TRUE(turns_may_begin_dear(&turns, at_ms(500 + TURNS_PAUSE)));
+    Turn turn = turns_begin(&turns, HOST, PAGE, at_ms(500 + TURNS_PAUSE));
+    CU_ASSERT_TRUE(turn.is_dear);
+    CU_ASSERT_TRUE(turns_may_begin_dear(&turns, at_ms(600 + TURNS_PAUSE))); /* beside it */
+    CU_ASSERT_FALSE(beside_others(&turns, 700 + TURNS_PAUSE));
+    turns_end(&turns, &turn, TURN_DEAR, at_ms(800 + TURNS_PAUSE));
+    CU_ASSERT_FALSE(turns_may_begin_dear(&turns, at_ms(900 + TURNS_PAUSE)));
     turns_destroy(&turns);
 }
 
@@ -91,6 +114,8 @@ UNIT_MAIN("desk_jobs",
           {"a host with credit has another turn at once",
            a_host_with_credit_has_another_turn_at_once},
           {"dear pages have a twentieth of the time", dear_pages_have_a_twentieth_of_the_time},
+          {"dear pages have all of it when no other comes",
+           dear_pages_have_all_of_it_when_no_other_comes},
           {"a page that no browser has seen changes nothing",
            a_page_that_no_browser_has_seen_changes_nothing},
           {"what is remembered is bounded", what_is_remembered_is_bounded})

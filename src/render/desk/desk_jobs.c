@@ -56,7 +56,8 @@ bool turns_is_dear(const Turns *turns, uint32_t host, uint64_t page)
 bool turns_may_begin_dear(const Turns *turns, MonoTime now)
 {
     int64_t saved_ms = mono_ms_between(turns->begun, now) / TURNS_SHARE - turns->dear_ms;
-    return turns->n_dear == 0 && (!turns->has_begun || saved_ms >= turns->most_ms);
+    bool is_saved = turns->n_dear == 0 && saved_ms >= turns->most_ms;
+    return !turns->has_begun || is_saved || mono_ms_between(turns->other, now) >= TURNS_PAUSE;
 }
 
 Turn turns_begin(Turns *turns, uint32_t host, uint64_t page, MonoTime now)
@@ -66,6 +67,7 @@ Turn turns_begin(Turns *turns, uint32_t host, uint64_t page, MonoTime now)
     turn.is_trial = !turn.is_dear && !turns_is_slow(turns, page);
     turns->n_dear += turn.is_dear;
     turns->begun = turns->has_begun ? turns->begun : now;
+    turns->other = turn.is_dear && turns->has_begun ? turns->other : now;
     turns->has_begun = true;
     return turn;
 }
@@ -84,6 +86,7 @@ void turns_end(Turns *turns, const Turn *turn, TurnEnd end, MonoTime now)
 {
     int credit = turns_credit(turns, turn->host);
     turns->n_dear -= turn->is_dear;
+    turns->other = turn->is_dear ? turns->other : now;
     if (turn->is_dear || end == TURN_DEAR) {
         turns->dear_ms += mono_ms_between(turn->begun, now);
     }
@@ -275,7 +278,8 @@ static bool jobs_find(DeskJobs *jobs, bool take, DeskJob *found)
     jobs_sweep_locked(jobs, txn);
     DeskWish wish = {.is_quiet = is_quiet && jobs->under_way.count == 0, .url = &url};
     bool has_job = jobs_find_locked(jobs, txn, &wish, found);
-    if (!has_job && (is_quiet || jobs->options.quiet == NULL ||
+    bool are_dear = jobs->under_way.count <= jobs->turns.n_dear; /* all that are under way */
+    if (!has_job && ((are_dear && (is_quiet || jobs->options.quiet == NULL)) ||
                      turns_may_begin_dear(&jobs->turns, mono_now()))) {
         wish.is_dear = true;
         has_job = jobs_find_locked(jobs, txn, &wish, found);

@@ -13,11 +13,12 @@
  * what its pages needed. A page is dear when its host has less than none, or none and the page's
  * trial was not enough; where there is credit it has another turn at once, and what needs more even
  * then takes all of the credit. Dear pages have a twentieth of the time that has passed, saved up
- * before it is spent, until nothing else is left to do. So a hostile page costs the others a trial,
- * and a host of hostile pages costs them a few.
- * Owns: its memory of jobs under way. Table, database and configuration are borrowed.
- * Threads: all functions but those of turns lock.
- * Invariants: a job is taken by one thread at a time, and again only when ingest has changed it. */
+ * before it is spent, until no other page has come for a while, or nothing else is left to do: what
+ * other pages have brought counts as left until it is written down. So a hostile page costs the
+ * others a trial, a host of hostile pages costs them a few, and in a crawl of heavy pages no
+ * browser stands idle. Owns: its memory of jobs under way. Table, database and configuration are
+ * borrowed. Threads: all functions but those of turns lock. Invariants: a job is taken by one
+ * thread at a time, and again only when ingest has changed it. */
 #ifndef RENDER_DESK_DESK_JOBS_H
 #define RENDER_DESK_DESK_JOBS_H
 
@@ -32,6 +33,7 @@
 
 #define TURNS_MOST  100000u /* hosts, and pages, that are remembered */
 #define TURNS_SHARE 20      /* dear pages have one part of so many of the time */
+#define TURNS_PAUSE 10000   /* ms without any other page: dear ones hold nobody up */
 
 typedef struct Turns {
     Map hosts;       /* by id: how many of its pages were cheap rather than dear */
@@ -41,6 +43,7 @@ typedef struct Turns {
     int64_t dear_ms; /* that they, and trials that were not enough, have taken */
     bool has_begun;
     MonoTime begun; /* the first page of all */
+    MonoTime other; /* a browser had one that was not dear */
 } Turns;
 
 /* A page while a browser has it. */

@@ -323,7 +323,8 @@ static bool desk_end_turn(DeskThread *self, const DeskJob *job, bool was_seen, i
     RenderEnd end = self->rendered.end;
     int64_t trial_ms = render_trial_ms(&desk->renderer.bounds);
     bool is_trial = job->turn.is_trial && trial_ms < desk->renderer.bounds.cpu_ms;
-    bool is_cheap = (end == RENDER_SETTLED || end == RENDER_NOTHING) && *cpu_ms <= trial_ms;
+    bool is_settled = end == RENDER_SETTLED || end == RENDER_NOTHING;
+    bool is_cheap = is_settled && (is_trial || *cpu_ms <= trial_ms); /* or its browser's start */
     TurnEnd seen = is_cheap ? TURN_CHEAP : TURN_DEAR;
     desk_jobs_end_turn(&desk->jobs, job, was_seen ? seen : TURN_UNSEEN);
     bool is_stopped = end == RENDER_CPU || end == RENDER_MEMORY || end == RENDER_CRASHED;
