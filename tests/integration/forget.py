@@ -90,10 +90,16 @@ def a_host_at_rest(report, path):
         twins = sorted(u for u in kept if before[u] > 0)[:40]
         stored = bodies(directory, twins)
         report.check("the host is there before", len(left(directory, host)) > 3)
+        answer = ragno("verify", directory, "--absent", host)
+        report.check("verify finds it in the database, the archive and the log", answer.returncode == 1 and all(
+            f"'{host}' stands in {where}" in answer.stdout for where in ("a URL", "a record's header", "a record,", "the file")) and
+            "problem\tcrawl.log" in answer.stdout, answer.stdout[-2000:])
         answer = ragno("forget", directory, host)
         report.check("it is forgotten", answer.returncode == 0 and "forgotten:" in answer.stdout,
                      answer.stdout + answer.stderr)
         report.equal("no byte of it is left", left(directory, host), [])
+        answer = ragno("verify", directory, "--absent", host)
+        report.check("as verify says", answer.returncode == 0 and "\t0 problems" in answer.stdout, answer.stdout[-2000:])
         report.equal("everything else is there", pages(directory), {u: before[u] for u in kept})
         report.equal("and what is stored of it", bodies(directory, twins), stored)
         verify(report, "at rest", directory)

@@ -220,6 +220,9 @@ static Result verify_all(Verify *verify)
         rc = verify_open_database(verify);
     }
     if (rc == RESULT_OK) {
+        rc = verify_absent_files(verify);
+    }
+    if (rc == RESULT_OK) {
         rc = verify_files(verify);
     }
     if (verify->db == NULL) {
@@ -297,11 +300,13 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
 }
 
 static const char verify_usage[] =
-    "usage: ragno verify DIR [--repair] [--refetch]\n"
+    "usage: ragno verify DIR [--repair] [--refetch] [--absent NAME]\n"
     "Checks that WARC files, their indices, PageDB, the schedule and the host records agree.\n"
     "  --repair   writes schedule, host counters and indices anew, has pages fetched again whose\n"
     "             links are lost, moves broken ends of WARC files aside\n"
     "  --refetch  the same, and schedules pages again that are in no WARC file\n"
+    "  --absent NAME  and that NAME, such as a host that was forgotten, stands in no URL, in no\n"
+    "             record's own words and in no byte of any file\n"
     "WARC files that DIR/moved.txt names, one a line, were moved away: nothing in them is\n"
     "missed. Their indices (.cdxj) stay in DIR/warc.\n"
     "Exit status: 0 no problem, 1 problems (repaired or not), 3 cannot be read,\n"
@@ -332,11 +337,12 @@ int verify_main(int argc, char **argv)
 {
     VerifyOptions options = {.out = stdout};
     const CommandOption rows[] = {{"repair", 0, COMMAND_FLAG, .to = &options.repair},
-                                  {"refetch", 0, COMMAND_FLAG, .to = &options.refetch}};
+                                  {"refetch", 0, COMMAND_FLAG, .to = &options.refetch},
+                                  {"absent", 0, COMMAND_TEXT, .to = &options.absent}};
     CommandLine line = {.command = "verify",
                         .usage = verify_usage,
                         .options = rows,
-                        .n_options = 2,
+                        .n_options = 3,
                         .words_least = 1,
                         .words_most = 1};
     int status = command_line_take(&line, argc, argv);

@@ -147,6 +147,7 @@ static void verify_database_check_pages(Database *database, bool has_schedule)
         if (page_db_get(verify->db, database->txn, i, &page, &verify->url) != page_db_error_ok) {
             continue; /* told by the snapshot */
         }
+        verify_absent(verify, VERIFY_DATABASE, "a URL", warc_bytes(page.url, page.url_length));
         if (page.host >= database->n_hosts) {
             verify_problem(verify, VERIFY_DATABASE,
                            "page %" PRIu64 " belongs to host %u, which does not exist", i,

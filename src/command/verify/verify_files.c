@@ -162,6 +162,17 @@ static bool is_committed(const Verify *verify, const WarcFile *file, uint64_t en
     return verify->db == NULL || !file->open || end <= committed_end(verify, file);
 }
 
+/* What the record says by itself; the bodies of others' pages are theirs. */
+static void verify_files_absent(Verify *verify, const WarcFile *file, const WarcRecord *record)
+{
+    WarcBytes own = record->block;
+    for (size_t i = 0; i < record->n_fields; i++) {
+        verify_absent(verify, file->name, "a record's header", record->fields[i].value);
+    }
+    own.length -= record->is_http ? record->payload.length : 0;
+    verify_absent(verify, file->name, "a record", own);
+}
+
 /* Reads a file to its end, or to its first broken record; writes its index lines to journal. */
 static Result verify_files_read_file(Verify *verify, const WarcFile *file, WarcReader *reader,
                                      FILE *journal, Tail *tail)
@@ -174,6 +185,7 @@ static Result verify_files_read_file(Verify *verify, const WarcFile *file, WarcR
         end = record.offset + record.length;
         verify->counts->records++;
         verify_companion(verify, file->name, &record, &capture);
+        verify_files_absent(verify, file, &record);
         if (warc_reader_check(reader, &record) != RESULT_OK) {
             verify_problem(verify, file->name, "%s", warc_reader_problem(reader));
         }

@@ -1,11 +1,14 @@
 #include "command/verify/verify_run.h"
 #include "base/core/hash.h"
 #include "base/memory/bits.h"
+#include "base/memory/file.h"
 #include "parse/http/http_header.h"
 #include "parse/url/url.h"
 #include "store/cdxj/cdxj.h"
 #include "store/pages/page_db_read.h"
 
+#include <fcntl.h>
+#include <fts.h>
 #include <stdarg.h>
 #include <inttypes.h>
 #include <string.h>
@@ -43,6 +46,45 @@ void verify_repaired(Verify *verify, const char *file, const char *format, ...)
     verify_run_tell(verify, "repaired", file, format, arguments);
     va_end(arguments);
     verify->counts->repaired++;
+}
+
+void verify_absent(Verify *verify, const char *file, const char *where, WarcBytes bytes)
+{
+    const char *name = verify->options->absent;
+    const char *at = name == NULL || bytes.length == 0
+                         ? NULL
+                         : memmem(bytes.bytes, bytes.length, name, strlen(name));
+    if (at != NULL) {
+        verify_problem(verify, file, "'%s' stands in %s, at byte %td", name, where,
+                       at - bytes.bytes);
+    }
+}
+
+Result verify_absent_files(Verify *verify)
+{
+    char *roots[] = {(char *)(uintptr_t)verify->options->directory, NULL};
+    size_t root = strlen(roots[0]);
+    FTS *folders =
+        verify->options->absent == NULL ? NULL : fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    FTSENT *entry = NULL;
+    Result rc = verify->options->absent == NULL || folders != NULL ? RESULT_OK : RESULT_IO;
+    while (folders != NULL && rc == RESULT_OK && (entry = fts_read(folders)) != NULL) {
+        const char *bytes = NULL;
+        uint64_t length = 0;
+        if (entry->fts_info != FTS_F) {
+            continue;
+        }
+        rc = file_map(AT_FDCWD, entry->fts_path, &bytes, &length);
+        if (rc == RESULT_OK) {
+            verify_absent(verify, entry->fts_path + root + 1, "the file",
+                          warc_bytes(bytes, (size_t)length));
+            file_unmap(bytes, length);
+        }
+    }
+    if (folders != NULL) {
+        (void)fts_close(folders);
+    }
+    return rc;
 }
 
 Result verify_begin(const Verify *verify, bool writes, MDB_txn **txn)

@@ -30,6 +30,7 @@ typedef struct VerifyOptions {
     const char *directory; /* of the crawl */
     bool repair;           /* takes the lock of the directory, as a crawl does */
     bool refetch;          /* repair, and schedule pages again whose captures are lost */
+    const char *absent;    /* a name that must stand nowhere any more; NULL: none */
     FILE *out;             /* one line per file, per problem, and the sums */
 } VerifyOptions;
 
@@ -105,6 +106,10 @@ void verify_companion(Verify *verify, const char *file, const WarcRecord *record
                       const WarcId *capture);
 /* A capture: the original of a revisit is stored; its page has an answer in the files. */
 Result verify_capture(Verify *verify, const char *file, const WarcRecord *record);
+/* options->absent is in these bytes; one problem more. */
+void verify_absent(Verify *verify, const char *file, const char *where, WarcBytes bytes);
+/* Looks for it in each byte of each file below the directory. */
+Result verify_absent_files(Verify *verify);
 /* A robots.txt, or what one redirects to: fetched for its own sake, whether or not it is a page. */
 bool verify_is_errand(const Verify *verify, WarcBytes uri);
 /* Every host is found by its name, and there are as many URLs as pages. */
