@@ -19,6 +19,9 @@ static uint64_t add_3(uint64_t *a, uint64_t b, uint64_t c)
 
 void simhash_flush(SimhashCounter *counter)
 {
+    for (unsigned i = 0; counter->bins != NULL && i < counter->n_batch; i++) {
+        sketch_add(counter->bins, counter->batch[i]);
+    }
     for (unsigned i = counter->n_batch; i < SIMHASH_BATCH; i++) {
         counter->batch[i] = 0;
     }
@@ -72,7 +75,6 @@ uint64_t simhash_of_counter(SimhashCounter *counter)
 
 typedef struct Words {
     SimhashCounter counter;
-    SketchBins *bins;   /* NULL: nobody wants a sketch */
     uint64_t hashes[2]; /* of the two words before */
     uint64_t n;
     uint64_t bytes;
@@ -158,8 +160,8 @@ Result digest_begin_pieces(Digest *digest, size_t piece_bytes, const char *host,
     if (rc == RESULT_OK) {
         HashStream *hash = digest->pieces->hash;
         hash_stream_reset(hash);
-        *digest->pieces =
-            (DigestPieces){.hash = hash, .host = digest->length, .words = {.bins = digest->bins}};
+        *digest->pieces = (DigestPieces){
+            .hash = hash, .host = digest->length, .words = {.counter.bins = digest->bins}};
         digest->in_pieces = true;
     }
     return rc;
@@ -309,9 +311,6 @@ static void add_word(Words *words, const char *p, size_t length)
         uint64_t shingle = (words->hashes[0] << 21 | words->hashes[0] >> 43) +
                            (words->hashes[1] << 42 | words->hashes[1] >> 22) + h;
         simhash_add(&words->counter, shingle);
-        if (words->bins != NULL) {
-            sketch_add(words->bins, shingle);
-        }
     }
     words->hashes[0] = words->hashes[1];
     words->hashes[1] = h;
@@ -444,7 +443,7 @@ DigestResult digest_finish(Digest *digest)
     result.text = hash_128(digest->stream, digest->length);
     Words words;
     memset(&words, 0, sizeof words);
-    words.bins = digest->bins;
+    words.counter.bins = digest->bins;
     add_words_to(digest, &words, host, digest->length);
     digest_give(&result, &words);
     return result;

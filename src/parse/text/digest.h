@@ -47,7 +47,8 @@ typedef struct SimhashCounter {
     uint64_t planes[SIMHASH_PLANES]; /* bit k of a bit's count */
     uint64_t batch[SIMHASH_BATCH];   /* not yet counted */
     unsigned n_batch;
-    uint64_t n; /* hashes counted and waiting */
+    uint64_t n;       /* hashes counted and waiting */
+    SketchBins *bins; /* get what is counted; NULL: nobody wants a sketch */
 } SimhashCounter;
 
 /* Counts the batch. */
