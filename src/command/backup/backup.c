@@ -331,9 +331,6 @@ static Result backup_place_database(Backup *backup)
 static Result backup_part(Backup *backup, const WarcFile *file, uint64_t end)
 {
     Path from, to, warc;
-    Buffer journal, index;
-    buffer_init(&journal, BUFFER_NO_LIMIT);
-    buffer_init(&index, BUFFER_NO_LIMIT);
     (void)file_path(&warc, "%s/warc", backup->to);
     (void)file_path(&to, "%s/warc/%s", backup->to, file->name);
     (void)file_path(&from, "%s/warc/%s" WARC_OPEN_SUFFIX, backup->from, file->name);
@@ -343,20 +340,8 @@ static Result backup_part(Backup *backup, const WarcFile *file, uint64_t end)
         rc = backup_file(from.text, to.text, BACKUP_GROW, end, &backup->counts);
     }
     if (rc == RESULT_OK) {
-        rc = warc_index_path(&journal, warc.text, file->name, true);
+        rc = warc_files_index_sorted(warc.text, file->name, end);
     }
-    if (rc == RESULT_OK) {
-        rc = warc_index_path(&index, warc.text, file->name, false);
-    }
-    if (rc == RESULT_OK) {
-        rc = warc_files_index(to.text, file->name, end, buffer_string(&journal));
-    }
-    if (rc == RESULT_OK) {
-        rc = cdxj_sort(buffer_string(&journal), buffer_string(&index));
-    }
-    (void)unlink(buffer_string(&journal));
-    buffer_destroy(&journal);
-    buffer_destroy(&index);
     return backup_fail(backup, file->name, rc);
 }
 
@@ -383,17 +368,12 @@ static Result backup_archive(Backup *backup)
             rc = backup_part(backup, file, end);
         } else if (!file->open) {
             /* A finished file and its index. */
-            Buffer index;
-            buffer_init(&index, BUFFER_NO_LIMIT);
+            Path index;
             rc = backup_take(backup, "warc", file->name, BACKUP_LINK, UINT64_MAX);
             if (rc == RESULT_OK) {
-                rc = warc_index_path(&index, "", file->name, false);
+                (void)warc_index_path(&index, "", file->name, false);
+                rc = backup_take(backup, "warc", index.text + 1, BACKUP_LINK, UINT64_MAX);
             }
-            if (rc == RESULT_OK) {
-                rc = backup_take(backup, "warc", strrchr(buffer_string(&index), '/') + 1,
-                                 BACKUP_LINK, UINT64_MAX);
-            }
-            buffer_destroy(&index);
         }
     }
     warc_files_free(&list);

@@ -307,39 +307,21 @@ static Result archive_say_damaged(const Copy *copy, Result rc, Buffer *error)
 static Result archive_finish(Copy *copy, Buffer *actions)
 {
     ForgetArchive *archive = copy->archive;
-    Buffer journal, index, old;
-    buffer_init(&journal, BUFFER_NO_LIMIT);
-    buffer_init(&index, BUFFER_NO_LIMIT);
-    buffer_init(&old, BUFFER_NO_LIMIT);
+    Path index, old;
     bool written = fflush(copy->out) == 0 && fsync(fileno(copy->out)) == 0;
     Result rc = written ? RESULT_OK : result_of_errno(errno);
     if (rc == RESULT_OK) {
-        rc = warc_index_path(&journal, archive->staging, copy->name, true);
+        rc = warc_files_index_sorted(archive->staging, copy->name, copy->written);
     }
     if (rc == RESULT_OK) {
-        rc = warc_index_path(&index, archive->staging, copy->name, false);
-    }
-    if (rc == RESULT_OK) {
-        rc = warc_index_path(&old, archive->warc, copy->file->name, false);
-    }
-    if (rc == RESULT_OK) {
-        rc = warc_files_index(buffer_string(&copy->path), copy->name, copy->written,
-                              buffer_string(&journal));
-    }
-    if (rc == RESULT_OK) {
-        rc = cdxj_sort(buffer_string(&journal), buffer_string(&index));
-    }
-    (void)unlink(buffer_string(&journal));
-    if (rc == RESULT_OK) {
-        rc = buffer_printf(actions, "move\t%s\t%s/%s\nmove\t%s\t%s/%s\ndrop\t%s/%s\ndrop\t%s\n",
-                           strrchr(buffer_string(&index), '/') + 1, "warc",
-                           strrchr(buffer_string(&index), '/') + 1, copy->name, "warc", copy->name,
-                           "warc", copy->file->name, strstr(buffer_string(&old), "warc/"));
+        const char *name =
+            strrchr(warc_index_path(&index, archive->staging, copy->name, false), '/') + 1;
+        (void)warc_index_path(&old, "warc", copy->file->name, false);
+        rc = buffer_printf(actions,
+                           "move\t%s\twarc/%s\nmove\t%s\twarc/%s\ndrop\twarc/%s\ndrop\t%s\n", name,
+                           name, copy->name, copy->name, copy->file->name, old.text);
     }
     archive->files++;
-    buffer_destroy(&journal);
-    buffer_destroy(&index);
-    buffer_destroy(&old);
     return rc;
 }
 

@@ -128,15 +128,11 @@ static Result add_job(TextJobs *jobs, size_t file, uint64_t from, uint64_t to)
 }
 
 /* The index of a file, opened: the sorted one or the journal. NULL: there is none. */
-static FILE *open_index(const char *directory, const WarcFile *file, Buffer *path)
+static FILE *open_index(const char *directory, const WarcFile *file)
 {
-    FILE *index = NULL;
-    for (int open = 0; open < 2 && index == NULL; open++) {
-        if (warc_index_path(path, directory, file->name, open == 1) == RESULT_OK) {
-            index = fopen(path->data, "re");
-        }
-    }
-    return index;
+    Path path;
+    FILE *index = fopen(warc_index_path(&path, directory, file->name, false), "re");
+    return index != NULL ? index : fopen(warc_index_path(&path, directory, file->name, true), "re");
 }
 
 /* cuts[k] becomes the first record that begins at (k + 1) * piece or later, as the index knows it.
@@ -175,9 +171,7 @@ static Result text_jobs_add_file(TextJobs *jobs, const char *directory, size_t n
     uint64_t size = file->error == RESULT_OK ? file->size : 1;
     size_t n = (size_t)(size / piece);
     uint64_t *cuts = n == 0 ? NULL : malloc(n * sizeof *cuts);
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    FILE *index = cuts == NULL ? NULL : open_index(directory, file, &path);
+    FILE *index = cuts == NULL ? NULL : open_index(directory, file);
     for (size_t i = 0; i < n && cuts != NULL; i++) {
         cuts[i] = UINT64_MAX;
     }
@@ -194,18 +188,17 @@ static Result text_jobs_add_file(TextJobs *jobs, const char *directory, size_t n
         }
     }
     rc = rc == RESULT_OK && from < size ? add_job(jobs, number, from, size) : rc;
-    buffer_destroy(&path);
     free(cuts);
     return rc;
 }
 
 /* Whether nothing in the file is as new as since. */
-static bool is_older(const char *directory, const WarcFile *file, WallTime since, Buffer *path)
+static bool is_older(const char *directory, const WarcFile *file, WallTime since)
 {
+    Path path;
     struct stat info;
     if (since.us == INT64_MIN || file->open ||
-        warc_path(path, directory, file->name, false) != RESULT_OK ||
-        stat(path->data, &info) != 0) {
+        stat(warc_path(&path, directory, file->name, false), &info) != 0) {
         return false;
     }
     int64_t written = (int64_t)info.st_mtim.tv_sec * 1000000 + info.st_mtim.tv_nsec / 1000;
@@ -224,18 +217,15 @@ Result text_jobs_make(TextJobs *jobs, const char *directory, WallTime since, uin
 {
     *jobs = (TextJobs){.jobs = NULL};
     WarcFileList *files = &jobs->files;
-    Buffer path;
     Result rc = warc_files_list_any(directory, files);
     if (files->n > 0) {
         qsort(files->files, files->n, sizeof *files->files, text_jobs_compare_files);
     }
-    buffer_init(&path, BUFFER_NO_LIMIT);
     for (size_t i = 0; i < files->n && rc == RESULT_OK; i++) {
-        if (!is_older(directory, &files->files[i], since, &path)) {
+        if (!is_older(directory, &files->files[i], since)) {
             rc = text_jobs_add_file(jobs, directory, i, job_bytes);
         }
     }
-    buffer_destroy(&path);
     return rc;
 }
 

@@ -256,15 +256,12 @@ static bool verify_files_compare_indices(Verify *verify, const char *name, FILE 
  * is wanted; else it is removed. */
 static Result settle_index(Verify *verify, const WarcFile *file, const char *expected)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = warc_index_path(&path, verify->warc_directory, file->name, false);
-    FILE *want = rc == RESULT_OK ? fopen(expected, "rbe") : NULL;
-    FILE *have = rc == RESULT_OK ? fopen(path.data, "rbe") : NULL;
+    Path path;
+    FILE *want = fopen(expected, "rbe");
+    Result rc = want == NULL ? result_of_errno(errno) : RESULT_OK;
+    FILE *have = fopen(warc_index_path(&path, verify->warc_directory, file->name, false), "rbe");
     bool same = false;
-    if (rc == RESULT_OK && want == NULL) {
-        rc = result_of_errno(errno);
-    } else if (rc == RESULT_OK && have == NULL) {
+    if (rc == RESULT_OK && have == NULL) {
         verify_problem(verify, file->name, "has no index");
     } else if (rc == RESULT_OK) {
         same = verify_files_compare_indices(verify, file->name, want, have);
@@ -276,13 +273,12 @@ static Result settle_index(Verify *verify, const WarcFile *file, const char *exp
         (void)fclose(have);
     }
     if (rc == RESULT_OK && !same && verify->options->repair) {
-        rc = rename(expected, path.data) == 0 ? RESULT_OK : result_of_errno(errno);
+        rc = rename(expected, path.text) == 0 ? RESULT_OK : result_of_errno(errno);
         if (rc == RESULT_OK) {
             verify_repaired(verify, file->name, "index written anew");
         }
     }
     (void)unlink(expected); /* gone already after a repair */
-    buffer_destroy(&path);
     return rc;
 }
 
@@ -312,8 +308,7 @@ static Result verify_files_cut_tail(Verify *verify, const WarcFile *file, uint64
     if (rc != RESULT_OK) {
         return rc;
     }
-    (void)file_path(&path, "%s/%s%s", verify->warc_directory, file->name,
-                    file->open ? WARC_OPEN_SUFFIX : "");
+    (void)warc_path(&path, verify->warc_directory, file->name, file->open);
     (void)file_path(&aside, "%s/%s.damaged", verify->warc_directory, file->name);
     int from = open(path.text, O_RDWR | O_CLOEXEC);
     int to = from < 0 ? -1 : open(aside.text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);

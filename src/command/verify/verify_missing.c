@@ -191,34 +191,25 @@ static Result look_at_orphans(Verify *verify, const Buffer *names, bool is_moved
 }
 
 /* What was declared needs its index here, or nobody knows what was in it. */
-static Result look_at_declarations(Verify *verify)
+static void look_at_declarations(Verify *verify)
 {
-    Buffer path;
-    Result rc = RESULT_OK;
+    Path path;
     const char *at = buffer_string(&verify->moved);
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    for (const char *end = at + verify->moved.length; at < end && rc == RESULT_OK;
-         at += strlen(at) + 1) {
-        buffer_reset(&path);
-        rc = warc_index_path(&path, verify->warc_directory, at, false);
-        if (rc == RESULT_OK && access(buffer_string(&path), F_OK) != 0) {
+    for (const char *end = at + verify->moved.length; at < end; at += strlen(at) + 1) {
+        if (!file_exists(warc_index_path(&path, verify->warc_directory, at, false))) {
             verify_problem(verify, at,
                            "was moved away, and its index is not in warc/ any more: put it back, "
                            "it says what is in the file");
         }
     }
-    buffer_destroy(&path);
-    return rc;
 }
 
 Result verify_missing(Verify *verify)
 {
     Orphans orphans = {.directory = verify->warc_directory};
     buffer_init(&orphans.names, BUFFER_NO_LIMIT);
-    Result rc = look_at_declarations(verify);
-    if (rc == RESULT_OK) {
-        rc = file_walk(verify->warc_directory, orphans_visit, &orphans);
-    }
+    look_at_declarations(verify);
+    Result rc = file_walk(verify->warc_directory, orphans_visit, &orphans);
     if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
         rc = look_at_orphans(verify, &orphans.names, true);
     }

@@ -60,49 +60,40 @@ typedef struct Recovery {
     const char *directory;
     bool known; /* the database said what is committed, if only that nothing is */
     WarcEnd committed;
-    Buffer path;
-    Buffer other;
+    Path path;
+    Path other;
 } Recovery;
 
 /* Checks a file up to end and rebuilds its journal. */
 static Result rebuild_journal(Recovery *recovery, const WarcFile *file, uint64_t end)
 {
-    Result rc = warc_path(&recovery->path, recovery->directory, file->name, true);
-    if (rc == RESULT_OK) {
-        rc = warc_index_path(&recovery->other, recovery->directory, file->name, true);
-    }
-    return rc == RESULT_OK
-               ? warc_files_index(recovery->path.data, file->name, end, recovery->other.data)
-               : rc;
+    return warc_files_index(
+        warc_path(&recovery->path, recovery->directory, file->name, true), file->name, end,
+        warc_index_path(&recovery->other, recovery->directory, file->name, true));
 }
 
 static void remove_journal(Recovery *recovery, const char *name)
 {
-    if (warc_index_path(&recovery->other, recovery->directory, name, true) == RESULT_OK) {
-        (void)unlink(recovery->other.data);
-    }
+    (void)unlink(warc_index_path(&recovery->other, recovery->directory, name, true));
 }
 
 /* A file that the database knows nothing of. */
 static Result discard(Recovery *recovery, const WarcFile *file)
 {
     bool ours = recovery->known && file->readable && file->serial > 0;
-    Result rc = warc_path(&recovery->path, recovery->directory, file->name, true);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
+    Result rc = RESULT_OK;
+    (void)warc_path(&recovery->path, recovery->directory, file->name, true);
     if (ours || file->size == 0) {
         LOG_INFO(WARC_RECOVERY_COMPONENT, "uncommitted file removed", "file=%s bytes=%llu",
                  file->name, (unsigned long long)file->size);
-        rc = unlink(recovery->path.data) == 0 ? RESULT_OK
-                                              : warc_files_failed("remove", recovery->path.data);
+        rc = unlink(recovery->path.text) == 0 ? RESULT_OK
+                                              : warc_files_failed("remove", recovery->path.text);
     } else {
         LOG_WARN(WARC_RECOVERY_COMPONENT, "uncommitted file set aside", "file=%s bytes=%llu",
                  file->name, (unsigned long long)file->size);
-        rc = warc_path(&recovery->other, recovery->directory, file->name, false);
-        rc = rc == RESULT_OK ? buffer_append_string(&recovery->other, ".uncommitted") : rc;
-        if (rc == RESULT_OK && rename(recovery->path.data, recovery->other.data) != 0) {
-            rc = warc_files_failed("rename", recovery->path.data);
+        (void)file_path(&recovery->other, "%s/%s.uncommitted", recovery->directory, file->name);
+        if (rename(recovery->path.text, recovery->other.text) != 0) {
+            rc = warc_files_failed("rename", recovery->path.text);
         }
     }
     remove_journal(recovery, file->name);
@@ -131,9 +122,9 @@ static Result recover_file(Recovery *recovery, const WarcFile *file, WarcCurrent
     if (rc == RESULT_OK && file->size > end) {
         LOG_INFO(WARC_RECOVERY_COMPONENT, "tail behind the last commit cut off",
                  "file=%s bytes=%llu", file->name, (unsigned long long)(file->size - end));
-        int fd = open(recovery->path.data, O_WRONLY | O_CLOEXEC);
+        int fd = open(recovery->path.text, O_WRONLY | O_CLOEXEC);
         if (fd < 0 || ftruncate(fd, (off_t)end) != 0 || fsync(fd) != 0) {
-            rc = warc_files_failed("truncate", recovery->path.data);
+            rc = warc_files_failed("truncate", recovery->path.text);
         }
         if (fd >= 0) {
             (void)close(fd);
@@ -212,8 +203,6 @@ static Result warc_files_recover(const char *directory, const WarcEnd *committed
     if (committed != NULL) {
         recovery.committed = *committed;
     }
-    buffer_init(&recovery.path, BUFFER_NO_LIMIT);
-    buffer_init(&recovery.other, BUFFER_NO_LIMIT);
     rc = find_committed(&recovery, &list);
     if (rc == RESULT_OK) {
         rc = remove_left_overs(directory);
@@ -226,8 +215,6 @@ static Result warc_files_recover(const char *directory, const WarcEnd *committed
     if (rc == RESULT_OK) {
         rc = warc_files_sync_directory(directory);
     }
-    buffer_destroy(&recovery.path);
-    buffer_destroy(&recovery.other);
     warc_files_free(&list);
     return rc;
 }
@@ -308,7 +295,7 @@ struct Warc {
     int64_t max_age_ms;
     WarcCompression compression;
     WarcRecorder *recorder;
-    Buffer scratch;
+    Path scratch;
 
     OpenFile file;
     uint32_t serial;  /* the highest in use */
@@ -373,29 +360,25 @@ static Result warc_reopen(Warc *warc, const WarcFile *found)
 {
     OpenFile *file = &warc->file;
     off_t journal = 0;
-    Result rc = warc_path(&warc->scratch, warc->directory, found->name, true);
-    if (rc == RESULT_OK) {
-        file->records.fd = open(warc->scratch.data, O_RDWR | O_CLOEXEC);
-        rc = file->records.fd < 0 ? warc_stream_failed("open", found->name) : RESULT_OK;
+    file->records.fd =
+        open(warc_path(&warc->scratch, warc->directory, found->name, true), O_RDWR | O_CLOEXEC);
+    if (file->records.fd < 0) {
+        return warc_stream_failed("open", found->name);
     }
-    if (rc == RESULT_OK) {
-        rc = warc_index_path(&warc->scratch, warc->directory, found->name, true);
+    file->index.fd = open(warc_index_path(&warc->scratch, warc->directory, found->name, true),
+                          O_RDWR | O_CLOEXEC);
+    journal = file->index.fd < 0 ? -1 : lseek(file->index.fd, 0, SEEK_END);
+    if (journal < 0) {
+        return warc_stream_failed("open", warc->scratch.text);
     }
-    if (rc == RESULT_OK) {
-        file->index.fd = open(warc->scratch.data, O_RDWR | O_CLOEXEC);
-        journal = file->index.fd < 0 ? -1 : lseek(file->index.fd, 0, SEEK_END);
-        rc = journal < 0 ? warc_stream_failed("open", warc->scratch.data) : RESULT_OK;
-    }
-    if (rc == RESULT_OK) {
-        file->records.written = found->size;
-        file->index.written = (uint64_t)journal;
-        memcpy(file->name.text, found->name, strlen(found->name) + 1);
-        file->serial = found->serial;
-        file->date = found->date;
-        file->has_records = journal > 0;
-        file->synced = found->size;
-    }
-    return rc;
+    file->records.written = found->size;
+    file->index.written = (uint64_t)journal;
+    memcpy(file->name.text, found->name, strlen(found->name) + 1);
+    file->serial = found->serial;
+    file->date = found->date;
+    file->has_records = journal > 0;
+    file->synced = found->size;
+    return RESULT_OK;
 }
 
 Result warc_open(Warc **warc, const WarcOptions *options, const WarcEnd *committed)
@@ -406,7 +389,6 @@ Result warc_open(Warc **warc, const WarcOptions *options, const WarcEnd *committ
         return RESULT_MEMORY;
     }
     buffer_init(&w->info, (size_t)64 << 10);
-    buffer_init(&w->scratch, BUFFER_NO_LIMIT);
     w->file.records.fd = -1;
     w->file.index.fd = -1;
     buffer_init(&w->file.records.pending, BUFFER_NO_LIMIT);
@@ -460,15 +442,11 @@ static Result write_info(Warc *warc)
 
 static Result warc_create(Warc *warc, const char *name, bool index, int *fd)
 {
-    Result rc = index ? warc_index_path(&warc->scratch, warc->directory, name, true)
-                      : warc_path(&warc->scratch, warc->directory, name, true);
-    if (rc == RESULT_OK) {
-        /* A journal may have been left by a crash; a WARC file of that name is never replaced. */
-        *fd = open(warc->scratch.data, O_RDWR | O_CLOEXEC | O_CREAT | (index ? O_TRUNC : O_EXCL),
-                   0644);
-        rc = *fd < 0 ? warc_stream_failed("create", warc->scratch.data) : RESULT_OK;
-    }
-    return rc;
+    const char *path = index ? warc_index_path(&warc->scratch, warc->directory, name, true)
+                             : warc_path(&warc->scratch, warc->directory, name, true);
+    /* A journal may have been left by a crash; a WARC file of that name is never replaced. */
+    *fd = open(path, O_RDWR | O_CLOEXEC | O_CREAT | (index ? O_TRUNC : O_EXCL), 0644);
+    return *fd < 0 ? warc_stream_failed("create", path) : RESULT_OK;
 }
 
 /* Starts a file; on failure there is none, and the number may be used again. */
@@ -493,11 +471,9 @@ static Result start_file(Warc *warc, WallTime date)
         }
         if (rc != RESULT_OK) {
             if (file->index.fd >= 0) {
-                (void)unlink(warc->scratch.data);
+                (void)unlink(warc->scratch.text);
             }
-            if (warc_path(&warc->scratch, warc->directory, file->name.text, true) == RESULT_OK) {
-                (void)unlink(warc->scratch.data);
-            }
+            (void)unlink(warc_path(&warc->scratch, warc->directory, file->name.text, true));
         }
     }
     if (rc != RESULT_OK) {
@@ -662,7 +638,6 @@ Result warc_close(Warc *warc)
     buffer_destroy(&file->records.pending);
     buffer_destroy(&file->index.pending);
     buffer_destroy(&warc->info);
-    buffer_destroy(&warc->scratch);
     warc_recorder_delete(warc->recorder);
     free(warc->ended);
     free(warc->directory);

@@ -208,37 +208,30 @@ Result warc_files_index(const char *warc_path, const char *filename, uint64_t en
 
 Result warc_files_finish(const char *directory, const char *name)
 {
-    Buffer from;
-    Buffer to;
-    Buffer journal;
-    buffer_init(&from, BUFFER_NO_LIMIT);
-    buffer_init(&to, BUFFER_NO_LIMIT);
-    buffer_init(&journal, BUFFER_NO_LIMIT);
-    Buffer index;
-    buffer_init(&index, BUFFER_NO_LIMIT);
-    Result rc = RESULT_MEMORY;
-    if (warc_index_path(&journal, directory, name, true) != RESULT_OK ||
-        warc_index_path(&index, directory, name, false) != RESULT_OK ||
-        warc_path(&from, directory, name, true) != RESULT_OK ||
-        warc_path(&to, directory, name, false) != RESULT_OK) {
-        goto done;
-    }
-    rc = cdxj_sort(journal.data, index.data);
+    Path from, to, journal, index;
+    Result rc = cdxj_sort(warc_index_path(&journal, directory, name, true),
+                          warc_index_path(&index, directory, name, false));
     if (rc != RESULT_OK) {
-        goto done;
+        return rc;
     }
-    if (rename(from.data, to.data) != 0) {
-        rc = warc_files_failed("rename", from.data);
-        goto done;
+    if (rename(warc_path(&from, directory, name, true), warc_path(&to, directory, name, false)) !=
+        0) {
+        return warc_files_failed("rename", from.text);
     }
     /* The index holds every line: the journal is not needed whatever happens to this call. */
-    (void)unlink(journal.data);
-    rc = warc_files_sync_directory(directory);
-done:
-    buffer_destroy(&index);
-    buffer_destroy(&from);
-    buffer_destroy(&to);
-    buffer_destroy(&journal);
+    (void)unlink(journal.text);
+    return warc_files_sync_directory(directory);
+}
+
+Result warc_files_index_sorted(const char *directory, const char *name, uint64_t end)
+{
+    Path path, journal, index;
+    Result rc = warc_files_index(warc_path(&path, directory, name, false), name, end,
+                                 warc_index_path(&journal, directory, name, true));
+    if (rc == RESULT_OK) {
+        rc = cdxj_sort(journal.text, warc_index_path(&index, directory, name, false));
+    }
+    (void)unlink(journal.text);
     return rc;
 }
 

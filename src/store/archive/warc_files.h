@@ -46,6 +46,9 @@ void warc_files_free(WarcFileList *list);
  * the end of a record, or a record before it is broken (logged). */
 Result warc_files_index(const char *warc_path, const char *filename, uint64_t end,
                         const char *out_path);
+/* The index of the first `end` bytes of a finished file, sorted, where it belongs. Errors as these
+ * of warc_files_index. */
+Result warc_files_index_sorted(const char *directory, const char *name, uint64_t end);
 
 /* Sorts the journal into the index and takes .open from the name. */
 Result warc_files_finish(const char *directory, const char *name);

@@ -12,6 +12,7 @@
 #include "base/memory/file.h"
 #include "store/cdxj/cdxj.h"
 #include "store/warc/warc_compress.h"
+#include "store/warc/warc_head.h"
 
 #define RECORD_LIMIT ((size_t)1 << 30)
 
@@ -50,23 +51,12 @@ Result warc_reader_open(WarcReader **reader, const char *path)
 
 Result warc_reader_open_in(WarcReader **reader, const char *directory, const char *name)
 {
-    Buffer path;
-    *reader = NULL;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/%s", directory, name);
-    if (rc == RESULT_OK) {
-        rc = warc_reader_open(reader, path.data);
+    Path path;
+    Result rc = RESULT_NOT_FOUND;
+    for (int look = 0; look < 3 && rc == RESULT_NOT_FOUND; look++) {
+        /* The third time: it may have been finished between the two looks. */
+        rc = warc_reader_open(reader, warc_path(&path, directory, name, look == 1));
     }
-    if (rc == RESULT_NOT_FOUND) {
-        rc = buffer_append_string(&path, ".open");
-        rc = rc == RESULT_OK ? warc_reader_open(reader, path.data) : rc;
-    }
-    if (rc == RESULT_NOT_FOUND) {
-        /* It may have been finished between the two looks. */
-        path.data[path.length - 5] = '\0';
-        rc = warc_reader_open(reader, path.data);
-    }
-    buffer_destroy(&path);
     return rc;
 }
 

@@ -77,19 +77,17 @@ Result warc_name_make(const char *pattern, WallTime date, uint32_t serial, const
     return rc;
 }
 
-Result warc_path(Buffer *path, const char *directory, const char *name, bool open)
+const char *warc_path(Path *path, const char *directory, const char *name, bool open)
 {
-    buffer_reset(path);
-    return buffer_printf(path, "%s/%s%s", directory, name, open ? WARC_OPEN_SUFFIX : "");
+    return file_path(path, "%s/%s%s", directory, name, open ? WARC_OPEN_SUFFIX : "");
 }
 
-Result warc_index_path(Buffer *path, const char *directory, const char *name, bool open)
+const char *warc_index_path(Path *path, const char *directory, const char *name, bool open)
 {
     WarcCompression ignored;
     size_t stem = warc_compression_stem(name, &ignored);
-    buffer_reset(path);
-    return buffer_printf(path, "%s/%.*s.cdxj%s", directory, (int)stem, name,
-                         open ? WARC_OPEN_SUFFIX : "");
+    return file_path(path, "%s/%.*s.cdxj%s", directory, (int)stem, name,
+                     open ? WARC_OPEN_SUFFIX : "");
 }
 
 /* ---- The header of a WARC record, from what the record says about itself ---- */

@@ -12,7 +12,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/result.h"
-#include "base/memory/buffer.h"
+#include "base/memory/file.h"
 #include "store/warc/warc_compress.h"
 #include "store/warc/warc_format.h"
 
@@ -36,9 +36,10 @@ typedef struct WarcName {
 Result warc_name_make(const char *pattern, WallTime date, uint32_t serial, const char *host,
                       WarcCompression compression, WarcName *name);
 
-/* Appends "DIRECTORY/NAME" (with .open when open), or the path of its index or journal. */
-Result warc_path(Buffer *path, const char *directory, const char *name, bool open);
-Result warc_index_path(Buffer *path, const char *directory, const char *name, bool open);
+/* Sets the path to "DIRECTORY/NAME" (with .open when open), or to that of its index or journal, and
+ * returns its text. */
+const char *warc_path(Path *path, const char *directory, const char *name, bool open);
+const char *warc_index_path(Path *path, const char *directory, const char *name, bool open);
 /* Whether text ends with suffix and has something before it. */
 bool warc_name_ends_with(const char *text, const char *suffix);
 
