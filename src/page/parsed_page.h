@@ -45,7 +45,7 @@ typedef struct ParsedLinks {
     size_t size;     /* of the allocation, in bytes */
     LinkDate *dates; /* of the entries of a sitemap that have one, whatever becomes of the link */
     size_t n_dates;
-    char *external; /* links out of scope, as external_rows.h has them; NULL: none */
+    char *external; /* links out of scope, as page_rows.h has them; NULL: none */
     size_t external_length;
     uint64_t n_beyond;  /* URLs beyond parse.max_links, or for lack of memory */
     uint64_t n_long;    /* longer than scope.max_url_length */

@@ -28,7 +28,6 @@
 #include "rules/config.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/group_rows.h"
 #include "store/tables/host_rows.h"
 #include "store/tables/revisit_rows.h"
 #include "why/why_judge.h"

@@ -12,7 +12,6 @@
 
 #include "rules/config.h"
 #include "store/pages/page_db.h"
-#include "store/tables/group_rows.h"
 #include "store/tables/host_rows.h"
 
 #define WHY_JUDGEMENTS 32u

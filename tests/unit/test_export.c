@@ -1,8 +1,7 @@
 #include "command/export/host_export.h"
-#include "command/export/link_export.h"
+#include "command/export/page_export.h"
 #include "store/pages/page_db_open.h"
 #include "parse/html/html.h"
-#include "command/export/page_export.h"
 #include "unit.h"
 #include "warc_samples.h"
 

@@ -1,4 +1,4 @@
-#include "store/tables/external_rows.h"
+#include "store/tables/page_rows.h"
 
 #include "base/core/hash.h"
 #include "store_fixture.h"

@@ -1,4 +1,4 @@
-#include "store/tables/feed_rows.h"
+#include "store/tables/host_rows.h"
 #include "store_fixture.h"
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-#include "store/tables/seed_rows.h"
+#include "store/tables/page_rows.h"
 
 #include "store_fixture.h"
 

@@ -8,7 +8,6 @@
 #include "base/memory/file.h"
 #include "command/export/export_captures.h"
 #include "command/export/host_export.h"
-#include "command/export/link_export.h"
 #include "command/export/page_export.h"
 #include "command/part/part_command.h"
 #include "command/text/text_export.h"

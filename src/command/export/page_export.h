@@ -36,5 +36,7 @@
 /* RESULT_CLOSED: nobody reads the file any more; RESULT_IO, RESULT_FULL: of the file or a temporary
  * one; RESULT_DAMAGED: of the database; RESULT_MEMORY. */
 Result page_export_pages(PageDB *db, const PageExportOptions *options);
+/* Each link with the addresses of its ends. */
+Result page_export_links(PageDB *db, const PageExportOptions *options);
 
 #endif

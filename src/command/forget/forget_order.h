@@ -2,7 +2,7 @@
  *
  *   order ---forget_run: look, write anew---> ready ---apply---> done
  *
- * What: the order (forget_target.h) is in DIR/forget/order before anything is touched, and a
+ * What: the order (forget_database.h) is in DIR/forget/order before anything is touched, and a
  * tombstone for each host and URL is among the denials (rules/scope/denials.h): the hash of its
  * name, which keeps it from coming back. Everything that changes is then written anew into
  * DIR/forget/new: WARC files and their indices, logs, the database. When all of it is on the disk,
@@ -23,7 +23,7 @@
 #ifndef COMMAND_FORGET_FORGET_ORDER_H
 #define COMMAND_FORGET_FORGET_ORDER_H
 
-#include "command/forget/forget_target.h"
+#include "command/forget/forget_database.h"
 
 #define FORGET_TOLD "forgotten.log" /* what came of each order, a line, without names */
 

@@ -22,7 +22,7 @@
 #include "parse/url/url.h"
 #include "report/write/report_words.h"
 #include "rules/filters.h"
-#include "store/tables/seed_rows.h"
+#include "store/tables/page_rows.h"
 #include "base/memory/buffer.h"
 
 /* Plan hosts: the hosts of a dry run, with their addresses and how often they may be asked.

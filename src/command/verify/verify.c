@@ -8,7 +8,6 @@
 
 #include "base/memory/bits.h"
 #include "base/memory/file.h"
-#include "command/verify/verify_missing.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"

@@ -22,7 +22,7 @@
  * last whole record to NAME.damaged, so that the crawl can go on behind it. The captures that are
  * lost are listed, and --refetch has their pages crawled again.
  *
- * Finished files may be moved away; DIR/moved.txt names them (verify_missing.h). A
+ * Finished files may be moved away; DIR/moved.txt names them (verify_files.c). A
  * file that is gone otherwise is one problem, and each page whose answer is nowhere else is a line
  * "lost", which is no problem of its own.
  *

@@ -99,6 +99,8 @@ void verify_repaired(Verify *verify, const char *file, const char *format, ...)
 /* Every file in DIR/warc, record by record, and its index; with options->repair, what follows the
  * last whole record of a broken file is moved aside, and indices are written anew. */
 Result verify_files(Verify *verify);
+/* Reads DIR/moved.txt into verify->moved. */
+Result verify_moved(Verify *verify);
 /* The index of an open file may be a piece, after a crash: what is captured in it is remembered. */
 Result verify_remember(Verify *verify, const WarcRecord *record);
 /* A request or metadata record belongs to the capture before it. */

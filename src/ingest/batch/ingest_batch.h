@@ -49,14 +49,10 @@
 #include "store/schedule/schedule.h"
 #include "store/scorers/scorer.h"
 #include "store/tables/body_rows.h"
-#include "store/tables/external_rows.h"
-#include "store/tables/feed_rows.h"
-#include "store/tables/group_rows.h"
-#include "store/tables/held_rows.h"
+#include "store/tables/page_rows.h"
 #include "store/tables/host_rows.h"
 #include "store/tables/near_rows.h"
 #include "store/tables/revisit_rows.h"
-#include "store/tables/seed_rows.h"
 
 /* Ingest options: what the configuration says about writing results.
  *

@@ -3,7 +3,7 @@
  *
  * What: a URL that was scheduled and is refused before its fetch (scope, a denial, filter.fetch)
  * leaves the schedule with its reason, and is entered in the table of held URLs
- * (store/tables/held_rows.h). When the rules change, each is judged again: one that is admitted is
+ * (store/tables/page_rows.h). When the rules change, each is judged again: one that is admitted is
  * scheduled as it was before.
  * Threads: ingest, inside the batch's transaction. */
 #ifndef INGEST_PAGE_HELD_URLS_H

@@ -3,7 +3,7 @@
  *
  * What: whoever owns a domain can make names in it at will (wildcard DNS), and whoever owns an
  * address can have any number of domains point to it. So their hosts, stored pages and queued URLs
- * are counted together (store/tables/group_rows.h), and what is beyond a limit is refused:
+ * are counted together (store/tables/host_rows.h), and what is beyond a limit is refused:
  *
  *   hosts of a domain     a link to a further host is dropped before the database hears of it
  *   URLs of a domain      that are queued: a further one is refused

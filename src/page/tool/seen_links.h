@@ -17,7 +17,7 @@
 
 /* External links: links of one page that lead out of scope, as the graph keeps them.
  *
- * What: a list as store/tables/external_rows.h has it. It ends at as many links as the caller
+ * What: a list as store/tables/page_rows.h has it. It ends at as many links as the caller
  * wants, and at EXTERNAL_LINKS_BYTES.
  * Owns: the list.
  * Threads: one parsing thread. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/hash.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/tables/robots_rows.h"
 
@@ -481,4 +482,118 @@ Result host_rows_walk(HostRows *table, MDB_txn *txn,
         mdb_cursor_close(cursor);
     }
     return result;
+}
+
+/* ---- Group table ---- */
+
+#define DOMAIN_SEED   UINT64_C(1)
+#define ADDRESS_SEED  UINT64_C(2)
+#define NETWORK_BYTES 8u /* of an IPv6 address */
+
+struct GroupRows {
+    MDB_dbi dbi;
+};
+
+static uint64_t group_rows_key_of(const void *bytes, size_t length, uint64_t seed)
+{
+    uint64_t key = hash_64(bytes, length, seed);
+    return key == 0 ? 1 : key;
+}
+
+uint64_t group_key_of_domain(const char *domain, size_t length)
+{
+    return group_rows_key_of(domain, length, DOMAIN_SEED);
+}
+
+uint64_t group_key_of_address(const IpAddress *address)
+{
+    return group_rows_key_of(address->bytes, address->v6 ? NETWORK_BYTES : sizeof address->bytes,
+                             ADDRESS_SEED);
+}
+
+Result group_rows_open(GroupRows **out, MDB_txn *txn)
+{
+    Result rc;
+    *out = lmdb_table_new(txn, "groups", MDB_CREATE | MDB_INTEGERKEY, sizeof **out, &rc);
+    return rc;
+}
+
+void group_rows_close(GroupRows *table)
+{
+    free(table);
+}
+
+Result group_rows_get(GroupRows *table, MDB_txn *txn, uint64_t key, GroupRecord *record)
+{
+    MDB_val name = {.mv_size = sizeof key, .mv_data = &key};
+    MDB_val value = {.mv_size = 0, .mv_data = NULL};
+    *record = (GroupRecord){.hosts = 0};
+    int rc = mdb_get(txn, table->dbi, &name, &value);
+    if (rc == MDB_NOTFOUND) {
+        return RESULT_OK;
+    }
+    if (rc == MDB_SUCCESS && value.mv_size != sizeof *record) {
+        return RESULT_VERSION;
+    }
+    if (rc == MDB_SUCCESS) {
+        memcpy(record, value.mv_data, sizeof *record);
+    }
+    return lmdb_result(rc, "get group");
+}
+
+Result group_rows_put(GroupRows *table, MDB_txn *txn, uint64_t key, const GroupRecord *record)
+{
+    GroupRecord copy = *record;
+    MDB_val name = {.mv_size = sizeof key, .mv_data = &key};
+    MDB_val value = {.mv_size = sizeof copy, .mv_data = &copy};
+    return lmdb_result(mdb_put(txn, table->dbi, &name, &value, 0), "put group");
+}
+
+/* ---- Feed table ---- */
+
+struct FeedRows {
+    MDB_dbi dbi;
+};
+
+Result feed_rows_open(FeedRows **out, MDB_txn *txn)
+{
+    Result rc;
+    *out = lmdb_table_new(txn, "feeds", MDB_CREATE | MDB_INTEGERKEY, sizeof **out, &rc);
+    return rc;
+}
+
+void feed_rows_close(FeedRows *table)
+{
+    free(table);
+}
+
+Result feed_rows_admit(FeedRows *table, MDB_txn *txn, uint32_t host, uint64_t feed, size_t most,
+                       bool *admitted)
+{
+    uint64_t feeds[FEED_ROWS_MOST];
+    size_t n = 0;
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value = {.mv_size = 0, .mv_data = NULL};
+    *admitted = false;
+    int rc = mdb_get(txn, table->dbi, &key, &value);
+    if (rc != MDB_SUCCESS && rc != MDB_NOTFOUND) {
+        return lmdb_result(rc, "get feeds");
+    }
+    if (value.mv_size % sizeof *feeds != 0 || value.mv_size > sizeof feeds) {
+        return RESULT_DAMAGED;
+    }
+    n = value.mv_size / sizeof *feeds;
+    if (n > 0) {
+        memcpy(feeds, value.mv_data, value.mv_size);
+    }
+    for (size_t i = 0; i < n && !*admitted; i++) {
+        *admitted = feeds[i] == feed;
+    }
+    if (*admitted || n >= most || n >= FEED_ROWS_MOST) {
+        return RESULT_OK;
+    }
+    *admitted = true;
+    feeds[n++] = feed;
+    value = (MDB_val){.mv_size = n * sizeof *feeds, .mv_data = feeds};
+    return lmdb_result(mdb_put(txn, table->dbi, &key, &value, 0), "put feeds");
 }

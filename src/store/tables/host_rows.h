@@ -18,6 +18,7 @@
 
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
+#include "parse/host/ip_address.h"
 #include "parse/http/http_wall.h"
 #include "parse/robots/robots.h"
 #include "store/lmdb/journal.h"
@@ -76,7 +77,7 @@ typedef struct HostRecord {
     uint32_t tls_expiry_s;      /* of its certificate, unix time; 0 = not known */
     uint32_t queued;            /* URLs that are scheduled and were not fetched yet */
     uint32_t walls[HTTP_WALLS]; /* answers to pages that keep crawlers out */
-    uint64_t domain;            /* its groups (group_rows.h): hosts of its registered domain, */
+    uint64_t domain;            /* its groups: hosts of its registered domain, */
     uint64_t address;           /* and of the address where it was first found; 0 = not known */
     uint32_t signals;           /* pages said to have changed (revisits.h) and visited since, */
     uint32_t signals_true;      /* and those of them that had */
@@ -234,5 +235,53 @@ Result wait_rows_count_closed(WaitRows *table, MDB_txn *txn, uint64_t *n);
 /* Reads up to max entries in order of time, behind *after (NULL: from the first). *n = how many. */
 Result wait_rows_read(WaitRows *table, MDB_txn *txn, const WaitEntry *after, WaitEntry *entries,
                       size_t max, size_t *n);
+
+/* Group table: what the hosts of one hand have together. The hand is guessed at in two ways: hosts
+ * of one registered domain, and hosts on one address.
+ *
+ * What: a group has a key of 64 bits, made of the name of the domain or of the bytes of the address
+ * (of IPv6 the first 64 bits, since one machine has all of them), and a record of counters. Which
+ * groups a host belongs to is in its HostRecord. */
+
+typedef struct GroupRows GroupRows;
+
+typedef struct GroupRecord {
+    uint64_t pages;  /* stored, duplicates not counted */
+    uint64_t queued; /* URLs that are scheduled and were not fetched yet */
+    uint32_t hosts;
+    uint32_t spare;
+} GroupRecord;
+
+/* Never 0, which stands for no group. domain: as in domain_registered(). */
+uint64_t group_key_of_domain(const char *domain, size_t length);
+uint64_t group_key_of_address(const IpAddress *address);
+
+/* In a write transaction a table that is missing is created. RESULT_NOT_FOUND: a read transaction,
+ * and there is none. */
+Result group_rows_open(GroupRows **table, MDB_txn *txn);
+void group_rows_close(GroupRows *table); /* NULL is allowed */
+
+/* An unknown group gives a zeroed record and RESULT_OK. */
+Result group_rows_get(GroupRows *table, MDB_txn *txn, uint64_t key, GroupRecord *record);
+Result group_rows_put(GroupRows *table, MDB_txn *txn, uint64_t key, const GroupRecord *record);
+
+/* Feed table: which feeds the pages of a host have brought into the crawl.
+ *
+ * What: for each host that has some, the hashes of the URLs of the feeds that its pages link and
+ * that are followed, in order of discovery. So a feed counts once, however many pages link it, and
+ * also after a restart. */
+
+#define FEED_ROWS_MOST 1000u /* feeds of a host */
+
+typedef struct FeedRows FeedRows;
+
+/* In a write transaction; a table that is missing is created. */
+Result feed_rows_open(FeedRows **table, MDB_txn *txn);
+void feed_rows_close(FeedRows *table); /* NULL is allowed */
+
+/* *admitted: the host has this feed, or had fewer than most (at most FEED_ROWS_MOST) and has it
+ * now. */
+Result feed_rows_admit(FeedRows *table, MDB_txn *txn, uint32_t host, uint64_t feed, size_t most,
+                       bool *admitted);
 
 #endif

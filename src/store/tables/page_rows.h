@@ -1,0 +1,99 @@
+/* Tables of pages: what is known of some of them besides their records, by index.
+ *
+ * What: URLs that a rule of the operator holds back, seeds, and links out of scope. Each is a table
+ * of its own; the words are with its functions.
+ * Owns: an object is a handle; the table belongs to the environment.
+ * Threads: writers in the write transaction, readers in any read transaction.
+ * Errors: RESULT_FULL, RESULT_IO and the like. */
+#ifndef STORE_TABLES_PAGE_ROWS_H
+#define STORE_TABLES_PAGE_ROWS_H
+
+#include <lmdb.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+#include "base/memory/buffer.h"
+
+/* Held table: URLs that a rule of the operator holds back.
+ *
+ * What: a URL that was scheduled and that a rule refuses in its turn (scope, a denial,
+ * filter.fetch) leaves the schedule and is entered here, with the reason and the level it had. When
+ * the rules change, the table says which URLs are to be judged again. */
+
+typedef struct HeldRows HeldRows;
+
+typedef struct HeldUrl {
+    uint64_t index; /* of the page */
+    int32_t status; /* why */
+    uint8_t level;  /* of the schedule, until then */
+} HeldUrl;
+
+/* In a write transaction a table that is missing is created. RESULT_NOT_FOUND: a read transaction,
+ * and there is none. */
+Result held_rows_open(HeldRows **table, MDB_txn *txn);
+void held_rows_close(HeldRows *table); /* NULL is allowed */
+
+Result held_rows_put(HeldRows *table, MDB_txn *txn, const HeldUrl *url);
+/* RESULT_OK when it is not there, too. */
+Result held_rows_remove(HeldRows *table, MDB_txn *txn, uint64_t index);
+/* RESULT_NOT_FOUND. */
+Result held_rows_get(HeldRows *table, MDB_txn *txn, uint64_t index, HeldUrl *url);
+/* Reads up to max entries by index, from `first` on. *n = how many. */
+Result held_rows_read(HeldRows *table, MDB_txn *txn, uint64_t first, HeldUrl *urls, size_t max,
+                      size_t *n);
+/* O(1). */
+Result held_rows_count(HeldRows *table, MDB_txn *txn, uint64_t *n);
+
+/* Seed table: which pages are seeds, and their source tags.
+ *
+ * What: a seed is entered when it is read, new or not, with the tag behind it ("" = none). Whoever
+ * wants to know what became of the seeds walks this table. */
+
+#define SEED_TAG_BYTES 64u /* a longer tag is cut */
+
+typedef struct SeedRows SeedRows;
+
+typedef struct SeedEntry {
+    uint64_t index; /* of the page */
+    char tag[SEED_TAG_BYTES + 1];
+} SeedEntry;
+
+/* In a write transaction a table that is missing is created. RESULT_NOT_FOUND: a read transaction,
+ * and there is none. */
+Result seed_rows_open(SeedRows **table, MDB_txn *txn);
+void seed_rows_close(SeedRows *table); /* NULL is allowed */
+
+/* tag: "" or NULL = none; then a tag that is known stays. */
+Result seed_rows_put(SeedRows *table, MDB_txn *txn, uint64_t index, const char *tag);
+/* RESULT_NOT_FOUND: it is no seed. */
+Result seed_rows_get(SeedRows *table, MDB_txn *txn, uint64_t index, SeedEntry *entry);
+/* Reads up to max entries by index, from `first` on. *n = how many. */
+Result seed_rows_read(SeedRows *table, MDB_txn *txn, uint64_t first, SeedEntry *entries, size_t max,
+                      size_t *n);
+
+/* External table: links of pages that lead out of the scope of the crawl.
+ *
+ * What: such links are part of the graph, but nothing is scheduled for them, and their targets are
+ * no pages of PageDB. LMDB table `external`: page index -> the list of the page, as a frame of
+ * Zstandard. A list is, for each link, one byte, its kind (parse/html/html.h), then its URL and a
+ * NUL. */
+
+typedef struct ExternalRows ExternalRows;
+
+/* In a write transaction; a table that is missing is created. */
+Result external_rows_open(ExternalRows **table, MDB_txn *txn);
+void external_rows_close(ExternalRows *table); /* NULL is allowed */
+
+/* Replaces the list of a page; without a byte it has none. */
+Result external_rows_put(ExternalRows *table, MDB_txn *txn, uint64_t index, const char *list,
+                         size_t length);
+/* Appends the list of a page, and opens the table by itself: for commands, which have one thread.
+ * Nothing when there is none. */
+Result external_rows_read(MDB_txn *txn, uint64_t index, Buffer *list);
+
+/* A list as the value of its row, and back; both append to out. */
+Result external_rows_pack(const char *list, size_t length, Buffer *out);
+Result external_rows_unpack(const MDB_val *value, Buffer *out);
+
+#endif
