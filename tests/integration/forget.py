@@ -94,7 +94,11 @@ def a_host_at_rest(report, path):
         report.check("verify finds it in the database, the archive and the log", answer.returncode == 1 and all(
             f"'{host}' stands in {where}" in answer.stdout for where in ("a URL", "a record's header", "a record,", "the file")) and
             "problem\tcrawl.log" in answer.stdout, answer.stdout[-2000:])
+        with open(directory + "/denied.txt", "a") as denied:  # as after `complaint --deny`
+            denied.write(host + "\nother.test\n")
         answer = ragno("forget", directory, host)
+        with open(directory + "/denied.txt") as denied:
+            report.check("what else is denied stays so", "\nother.test" in denied.read())
         report.check("it is forgotten", answer.returncode == 0 and "forgotten:" in answer.stdout,
                      answer.stdout + answer.stderr)
         report.equal("no byte of it is left", left(directory, host), [])

@@ -31,8 +31,9 @@
 
 /* Logs and other texts of a crawl, written anew without what is to be forgotten.
  *
- * What: all regular files in DIR that are text, and are not the operator's (config.ini, denied.txt,
- * files that configuration names are elsewhere). A line of crawl.log whose URL is meant goes, or,
+ * What: all regular files in DIR that are text, and are not the operator's (config.ini; files that
+ * configuration names are elsewhere). A rule of denied.txt that names it goes, since its tombstone
+ * says the same. A line of crawl.log whose URL is meant goes, or,
  * with hash-logs, has a hash in place of it; in the lines of others the referrer and annotations
  * that name it become "-" or go. With an age, lines of crawl.log from before it go. Of any other
  * file (skipped.log, ragno.log, exports as JSON Lines, TSV, CSV) the lines go that name it.
@@ -168,7 +169,7 @@ static Result text_copy(ForgetTexts *texts, const char *name, FILE *in, FILE *ou
         buffer_reset(&text);
         if (is_log) {
             rc = text_log_line(texts->targets, line, length, &text, &changed);
-        } else if (forget_is_named(texts->targets, line, length)) {
+        } else if (!denials_is_tomb(line) && forget_is_named(texts->targets, line, length)) {
             changed = true;
         } else {
             rc = buffer_append(&text, line, (size_t)n);
@@ -240,7 +241,7 @@ static Result text_file(ForgetTexts *texts, const char *name)
 /* The operator's own, and what is not text or is made anew with each start. */
 static bool text_is_ours(const char *name)
 {
-    static const char *const others[] = {"config.ini",    "in-force.ini", DENIAL_LIST_FILE, "lock",
+    static const char *const others[] = {"config.ini",    "in-force.ini", "lock",
                                          "crawl.pending", "status.json",  EDICTS_FILE};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(name, others[i]) == 0) {
