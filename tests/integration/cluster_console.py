@@ -2,6 +2,7 @@
 crawl, from any machine; what belongs to one host, by its owner. An agent that is dead is named."""
 import json
 import os
+import re
 import shutil
 import time
 
@@ -65,10 +66,17 @@ def everything(report, agents, console):
     consent = console("consent", page)
     report.check("consent of one page, by its owner", consent.returncode in (0, 1) and consent.stdout and
                  "== agent" not in consent.stdout, consent.stdout[:300] + consent.stderr)
-    for words in (("report", "-o", "/tmp/x"), ("verify",), ("export", "pages"), ("plan", "-i", "/etc/passwd")):
+    for words in (("report", "-o", "/tmp/x"), ("verify", "--repair"), ("export", "pages"), ("plan", "-i", "/etc/passwd")):
         said = console(*words)
         report.check(f"{' '.join(words)} is not for another machine", said.returncode == 1 and
                      said.stderr.count("not") >= AGENTS and not said.stdout, said.stdout[:300] + said.stderr)
+    said = console("verify")
+    report.check("verify: each directory, and what they know of each other", said.returncode == 0 and
+                 said.stdout.count("== agent") == AGENTS and
+                 re.search(rf"^peers\t{AGENTS} of {AGENTS} agents compared\t\d+ blocks on their way\t0 problems$",
+                           said.stdout, re.M), said.stdout[-600:] + said.stderr)
+    said = console("verify", "--peers")
+    report.check("the latter alone", said.returncode == 0 and said.stdout.startswith("peers\t"), said.stdout + said.stderr)
     report.equal("a wrong URL", ragno("report", "nats://127.0.0.1").returncode, 2)
 
 
@@ -121,6 +129,9 @@ def dead(report, agents, console):
     page = next(iter(pages_of(gone)))
     agents.processes[1].kill()
     agents.processes[1].wait()
+    said = console("verify", "--peers")
+    report.check("verify compares the others", said.returncode == 1 and
+                 f"{AGENTS - 1} of {AGENTS} agents compared" in said.stdout, said.stdout + said.stderr)
     for command in ("report", "audit", "status"):
         said = console(command, *(["--json"] if command == "status" else []))
         report.check(f"{command} names it", said.returncode == 1 and gone in said.stderr and

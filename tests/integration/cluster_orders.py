@@ -212,6 +212,9 @@ def forgets(report, path):
             before = [log_lines(d) for d in agents.directories]
             on = harness.until(lambda: all(log_lines(d) > n + 40 for d, n in zip(agents.directories, before)), 90)
             report.check("all crawl on", on, str([agents.said(i) for i in range(AGENTS)]))
+            proof = ragno("verify", f"{nats.url()}/{NAME}", "--absent", first, *user)
+            report.check("verify --absent: in no directory", proof.returncode == 0 and proof.stdout.count("== agent") == AGENTS,
+                         proof.stdout[-400:] + proof.stderr)
             report.equal("nobody has asked the first host since", asked(web, {first}, since), [])
             report.equal("nor the second since then", asked(web, {second}, late), [])
             for process in agents.processes:

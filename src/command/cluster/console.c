@@ -1,5 +1,6 @@
 #include "command/cluster/console.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +161,58 @@ int console_ask(Console *console, char *const *words, size_t n, ConsoleSink sink
         status = console_greater(status, &console->agents[i]);
     }
     return status;
+}
+
+/* ---- peers ---- */
+
+void console_view_take(ConsoleView *view, uint32_t n, const char *line)
+{
+    unsigned agent = 0;
+    ConsolePeer peer;
+    if (sscanf(line, "agent\t%u\t%" SCNu64 "\t%" SCNu64 "\t%" SCNu64, &agent, &view->epoch,
+               &view->table, &view->blocks) == 4) {
+        view->known = true;
+    } else if (sscanf(line, "peer\t%u\t%" SCNu64 "\t%" SCNu64, &agent, &peer.taken, &peer.heard) ==
+                   3 &&
+               agent < n) {
+        view->peers[agent] = peer;
+    }
+}
+
+size_t console_compare(const ConsoleView *before, const ConsoleView *after, uint32_t n, Buffer *out)
+{
+    size_t problems = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < n; k++) {
+            if (i == k || !before[i].known || !after[k].known) {
+                continue;
+            }
+            uint64_t heard = before[i].peers[k].heard;
+            uint64_t taken = after[k].peers[i].taken;
+            if (heard > taken) {
+                problems++;
+                (void)buffer_printf(out,
+                                    "problem\tagent %u has %" PRIu64
+                                    " messages of agent %u, and had "
+                                    "said %" PRIu64 ": its directory is an older copy\n",
+                                    k, taken, i, heard);
+            }
+            if (before[i].epoch > after[k].epoch) {
+                problems++;
+                (void)buffer_printf(out,
+                                    "problem\tagent %u has the cluster table of epoch %" PRIu64
+                                    ", agent %u had %" PRIu64 " already\n",
+                                    k, after[k].epoch, i, before[i].epoch);
+            } else if (i < k && before[i].epoch == after[k].epoch &&
+                       before[i].table != after[k].table) {
+                problems++;
+                (void)buffer_printf(
+                    out, "problem\tagents %u and %u have two tables of epoch %" PRIu64 "\n", i, k,
+                    after[k].epoch);
+            }
+        }
+    }
+    return problems;
 }
 
 /* ---- status ---- */

@@ -56,6 +56,27 @@ const char *console_subject(char *const *words, size_t n);
 /* Of ctl: the agents tell each other. */
 bool console_is_shared(const Config *config, char *const *words, size_t n);
 
+/* What an agent's directory says of the others (`ragno verify --peers`). */
+typedef struct ConsolePeer {
+    uint64_t taken; /* messages of that one that are committed here */
+    uint64_t heard; /* ours that it has said to have committed */
+} ConsolePeer;
+
+typedef struct ConsoleView {
+    bool known;         /* it has answered */
+    uint64_t epoch;     /* of its table */
+    uint64_t table;     /* a hash of it */
+    uint64_t blocks;    /* that wait for others */
+    ConsolePeer *peers; /* by number; owned */
+} ConsoleView;
+
+/* Takes a line of what an agent has said. */
+void console_view_take(ConsoleView *view, uint32_t n, const char *line);
+/* Whether n agents agree: what one has heard of another before, that one must have afterwards, and
+ * who has an older table must have got the newer one. Appends a line for each problem; how many. */
+size_t console_compare(const ConsoleView *before, const ConsoleView *after, uint32_t n,
+                       Buffer *out);
+
 /* One agent, for `ragno top`. */
 typedef struct ConsoleRow {
     const ConsoleAgent *agent;

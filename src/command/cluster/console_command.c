@@ -1,6 +1,7 @@
 #include "command/cluster/console_command.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command/cluster/cluster_command.h"
@@ -68,6 +69,86 @@ static bool console_has(char *const *words, size_t n, const char *word)
     return false;
 }
 
+typedef struct ConsoleViews {
+    ConsoleView *views;
+    uint32_t n;
+    Buffer line;
+} ConsoleViews;
+
+static void console_view_hear(void *context, const ConsoleAgent *agent, const char *piece,
+                              size_t length)
+{
+    ConsoleViews *all = context;
+    for (size_t i = 0; agent->rc == RESULT_OK && i < length; i++) {
+        if (piece[i] != '\n') {
+            (void)buffer_append_char(&all->line, piece[i]);
+        } else {
+            console_view_take(&all->views[agent->number], all->n, buffer_string(&all->line));
+            buffer_reset(&all->line);
+        }
+    }
+    if (agent->rc != RESULT_OK || agent->run.ended) {
+        buffer_reset(&all->line);
+    }
+}
+
+/* NULL without memory. */
+static ConsoleView *console_look_at_peers(Console *console)
+{
+    char *words[] = {(char *)(uintptr_t) "verify", (char *)(uintptr_t) "--peers"};
+    uint32_t n = console->table.n_agents;
+    ConsoleView *views = calloc(n + 1u, sizeof *views);
+    ConsolePeer *peers = calloc((size_t)n * n + 1, sizeof *peers);
+    if (views == NULL || peers == NULL) {
+        free(views);
+        free(peers);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        views[i].peers = peers + (size_t)i * n;
+    }
+    views[n].peers = peers;
+    ConsoleViews all = {.views = views, .n = n};
+    buffer_init(&all.line, BUFFER_NO_LIMIT);
+    (void)console_ask(console, words, 2, console_view_hear, &all);
+    buffer_destroy(&all.line);
+    return views;
+}
+
+/* `verify` of each directory, and whether the agents agree. */
+static int console_verify(Console *console, char *const *words, size_t n, ConsolePrint *print)
+{
+    uint32_t n_agents = console->table.n_agents;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
+    ConsoleView *before = console_look_at_peers(console);
+    int status = n > 1 ? 0 : console_ask(console, words, n, console_print, print);
+    ConsoleView *after = console_look_at_peers(console);
+    uint32_t known = 0;
+    uint64_t blocks = 0;
+    if (before != NULL && after != NULL) {
+        size_t problems = console_compare(before, after, n_agents, &text);
+        for (uint32_t i = 0; i < n_agents; i++) {
+            known += after[i].known;
+            blocks += after[i].blocks;
+        }
+        (void)printf(
+            "%s%speers\t%u of %u agents compared\t%llu blocks on their way\t%zu problems\n",
+            n > 1 ? "" : "\n", buffer_string(&text), known, n_agents, (unsigned long long)blocks,
+            problems);
+        status = (problems > 0 || known < n_agents) && status == 0 ? EXIT_NEGATIVE : status;
+    }
+    if (before != NULL) {
+        free(before[n_agents].peers);
+    }
+    if (after != NULL) {
+        free(after[n_agents].peers);
+    }
+    free(before);
+    free(after);
+    buffer_destroy(&text);
+    return status;
+}
+
 static int console_print_all(Console *console, char *const *words, size_t n, ConsolePrint *print)
 {
     if (!print->alone && console_has(words, n, "--json")) {
@@ -89,6 +170,9 @@ static int console_print_all(Console *console, char *const *words, size_t n, Con
     }
     if (strcmp(words[0], "report") == 0 && n == 1) {
         console_print_whole(console);
+    }
+    if (strcmp(words[0], "verify") == 0 && (n == 1 || strcmp(words[1], "--peers") == 0)) {
+        return console_verify(console, words, n, print);
     }
     return console_ask(console, words, n, console_print, print);
 }

@@ -6,8 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/core/hash.h"
 #include "base/memory/bits.h"
 #include "base/memory/file.h"
+#include "cluster/link/kept.h"
+#include "cluster/link/outbox.h"
+#include "cluster/message/membership.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
@@ -15,6 +19,7 @@
 #include "rules/config.h"
 #include "store/archive/capture_index.h"
 #include "store/check/lmdb_check.h"
+#include "store/lmdb/lmdb_result.h"
 #include "store/pages/page_db_read.h"
 #include "store/pages/page_db_open.h"
 
@@ -299,17 +304,81 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
 }
 
 static const char verify_usage[] =
-    "usage: ragno verify DIR [--repair] [--refetch] [--absent NAME]\n"
+    "usage: ragno verify DIR [--repair] [--refetch] [--absent NAME] [--peers]\n"
     "Checks that WARC files, their indices, PageDB, the schedule and the host records agree.\n"
     "  --repair   writes schedule, host counters and indices anew, has pages fetched again whose\n"
     "             links are lost, moves broken ends of WARC files aside\n"
     "  --refetch  the same, and schedules pages again that are in no WARC file\n"
     "  --absent NAME  and that NAME, such as a host that was forgotten, stands in no URL, in no\n"
     "             record's own words and in no byte of any file\n"
+    "  --peers    only what an agent of a cluster knows of the others; with the server in\n"
+    "             place of DIR all agents are compared, before and after each has verified\n"
+    "             its directory\n"
     "WARC files that DIR/moved.txt names, one a line, were moved away: nothing in them is\n"
     "missed. Their indices (.cdxj) stay in DIR/warc.\n"
     "Exit status: 0 no problem, 1 problems (repaired or not), 3 cannot be read,\n"
     "17 in use (--repair).\n";
+
+/* What an agent's directory says of its peers, for who compares them (command/cluster/console.h).
+ */
+static Result verify_tell_peers(PageDB *db, uint16_t self, const ClusterTable *table, FILE *out)
+{
+    MDB_txn *txn = NULL;
+    MDB_dbi crawl = 0;
+    Outbox outbox;
+    OutboxState state;
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
+    if (page_db_txn_begin(db, true, &txn) != 0) {
+        return RESULT_IO;
+    }
+    Result rc = lmdb_result(mdb_dbi_open(txn, "crawl", 0, &crawl), "open the table of the crawl");
+    if (rc == RESULT_OK) {
+        rc = outbox_open(&outbox, txn, crawl);
+    }
+    if (rc == RESULT_OK) {
+        rc = outbox_read_state(&outbox, txn, &state);
+    }
+    if (rc == RESULT_OK) {
+        rc = cluster_table_write(table, &bytes);
+    }
+    if (rc == RESULT_OK) {
+        (void)fprintf(out, "agent\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", (unsigned)self,
+                      table->epoch, hash_128(bytes.data, bytes.length).low, state.blocks);
+    }
+    for (uint32_t i = 0; rc == RESULT_OK && i < table->n_agents; i++) {
+        PeerMark mark;
+        rc = peer_mark_read(txn, crawl, (uint16_t)i, &mark);
+        if (rc == RESULT_OK) {
+            (void)fprintf(out, "peer\t%u\t%" PRIu64 "\t%" PRIu64 "\n", (unsigned)i, mark.taken,
+                          mark.heard);
+        }
+    }
+    page_db_txn_abort(db, txn);
+    buffer_destroy(&bytes);
+    return rc;
+}
+
+static int verify_peers(const char *directory)
+{
+    Path path;
+    PageDB *db = NULL;
+    ClusterTable table;
+    uint16_t self = 0;
+    const PageDBOptions options = {.read_only = true, .no_create = true};
+    cluster_table_init(&table);
+    int code = page_db_open(&db, file_path(&path, "%s/crawl.mdb", directory), &options);
+    Result rc = code == page_db_error_ok ? node_place_of(db, &self, &table) : RESULT_IO;
+    if (rc == RESULT_OK) {
+        rc = verify_tell_peers(db, self, &table, stdout);
+    }
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno verify: %s: %s\n", directory,
+                      rc == RESULT_NOT_FOUND ? "is no agent of a cluster" : result_name(rc));
+    }
+    (void)page_db_delete(db);
+    cluster_table_destroy(&table);
+    return rc == RESULT_OK ? 0 : rc == RESULT_NOT_FOUND ? EXIT_USAGE : EXIT_IO;
+}
 
 static int verify_run_one(const VerifyOptions *options)
 {
@@ -335,19 +404,21 @@ static int verify_run_one(const VerifyOptions *options)
 int verify_main(int argc, char **argv)
 {
     VerifyOptions options = {.out = stdout};
+    bool peers = false;
     const CommandOption rows[] = {{"repair", 0, COMMAND_FLAG, .to = &options.repair},
                                   {"refetch", 0, COMMAND_FLAG, .to = &options.refetch},
-                                  {"absent", 0, COMMAND_TEXT, .to = &options.absent}};
+                                  {"absent", 0, COMMAND_TEXT, .to = &options.absent},
+                                  {"peers", 0, COMMAND_FLAG, .to = &peers}};
     CommandLine line = {.command = "verify",
                         .usage = verify_usage,
                         .options = rows,
-                        .n_options = 3,
+                        .n_options = sizeof rows / sizeof *rows,
                         .words_least = 1,
                         .words_most = 1};
     int status = command_line_take(&line, argc, argv);
     if (status == 0) {
         options.directory = line.words[0];
-        status = verify_run_one(&options);
+        status = peers ? verify_peers(options.directory) : verify_run_one(&options);
     }
     return status == COMMAND_HELPED ? 0 : status;
 }

@@ -68,6 +68,7 @@ static const struct {
     {"rank", "--top --damping --precision --cross-host --content-scores"},
     {"report", "--html --json --broken-links"},
     {"status", "--json"},
+    {"verify", "--absent --peers"},
     {"why", "--json --here"}};
 
 /* NULL, or why it is not carried out. */
