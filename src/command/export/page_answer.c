@@ -10,6 +10,7 @@
 #include "base/memory/array.h"
 
 #include "command/text/text_page.h"
+#include "command/text/text_source.h"
 #include "logs/log_text.h"
 #include "page/tool/text_language.h"
 #include "parse/http/decode.h"
@@ -278,19 +279,6 @@ static Result page_answer_load(PageAnswers *answers, const char *url, size_t len
 
 /* ---- its header ---- */
 
-static void page_answer_take_type(PageAnswers *answers, TextCapture *capture)
-{
-    HttpField field;
-    if (http_header_find(&answers->header, "Content-Type", &field) && field.value_length > 0) {
-        (void)snprintf(answers->content_type, sizeof answers->content_type, "%.*s",
-                       (int)field.value_length, field.value);
-        capture->content_type = answers->content_type;
-        capture->type =
-            http_header_content_type(answers->content_type, strlen(answers->content_type));
-    }
-    capture->is_plain = http_header_is_type(&capture->type, "text/plain");
-}
-
 /* ---- its body ---- */
 
 static Result page_answer_take_text(PageAnswers *answers, TextCapture *capture, PageAnswer *answer)
@@ -330,7 +318,7 @@ Result page_answers_read(PageAnswers *answers, const char *url, size_t length,
     if (rc == RESULT_MEMORY || answers->stored.header.length == 0) {
         return rc == RESULT_MEMORY ? rc : RESULT_OK;
     }
-    page_answer_take_type(answers, &capture);
+    text_capture_take_type(&capture, &answers->header, answers->content_type);
     HttpField field;
     unsigned status = answers->stored.status;
     if (status >= 300 && status < 400 && http_header_find(&answers->header, "Location", &field) &&

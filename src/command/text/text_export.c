@@ -11,6 +11,7 @@
 #include "crawl/exit_status.h"
 #include "crawl/when.h"
 #include "page/tool/text_language.h"
+#include "store/warc/warc_head.h"
 
 #define MAX_BODY_BYTES ((size_t)256 << 20)
 /* A fetch that began before the last record was written may still be on its way to the archive. */
@@ -200,13 +201,6 @@ static void text_export_summarize(const TextCommand *command, const TextTotals *
     (void)fputc('\n', stderr);
 }
 
-static bool text_export_ends_with(const char *text, const char *suffix)
-{
-    size_t n = strlen(text);
-    size_t m = strlen(suffix);
-    return n > m && strcmp(text + n - m, suffix) == 0;
-}
-
 static int text_export_run(TextCommand *command)
 {
     const TextExport *archive = &command->archive;
@@ -216,8 +210,8 @@ static int text_export_run(TextCommand *command)
     options->where = archive->filter;
     options->pages.language = !command->no_language && text_language_load();
     if (archive->output != NULL) {
-        bool zstd = text_export_ends_with(archive->output, ".zst");
-        options->writer.compressed = zstd || text_export_ends_with(archive->output, ".gz");
+        bool zstd = warc_name_ends_with(archive->output, ".zst");
+        options->writer.compressed = zstd || warc_name_ends_with(archive->output, ".gz");
         options->writer.compression = zstd ? WARC_ZSTD : WARC_GZIP;
     }
     WallTime started = wall_now();

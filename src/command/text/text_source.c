@@ -280,18 +280,16 @@ static bool text_source_is_wanted(TextSource *s)
            (is_rendered ? text_source_takes_rendered(s) : text_source_takes_answer(s));
 }
 
-static void text_source_take_type(TextSource *s, TextCapture *capture)
+void text_capture_take_type(TextCapture *capture, const HttpHeader *header,
+                            char text[TEXT_MIME_BYTES])
 {
     HttpField field;
     capture->content_type = NULL;
     capture->type = (HttpContentType){.type = NULL};
-    if (http_header_find(&s->header, "Content-Type", &field) && field.value_length > 0) {
-        size_t n =
-            field.value_length < TEXT_MIME_BYTES - 1 ? field.value_length : TEXT_MIME_BYTES - 1;
-        memcpy(s->content_type, field.value, n);
-        s->content_type[n] = '\0';
-        capture->content_type = s->content_type;
-        capture->type = http_header_content_type(s->content_type, n);
+    if (http_header_find(header, "Content-Type", &field) && field.value_length > 0) {
+        (void)snprintf(text, TEXT_MIME_BYTES, "%.*s", (int)field.value_length, field.value);
+        capture->content_type = text;
+        capture->type = http_header_content_type(text, strlen(text));
     }
     capture->is_plain = http_header_is_type(&capture->type, "text/plain");
 }
@@ -391,7 +389,7 @@ Result text_source_next(TextSource *source, TextCapture *capture)
         if (!text_source_is_wanted(s)) {
             continue;
         }
-        text_source_take_type(s, capture);
+        text_capture_take_type(capture, &s->header, s->content_type);
         if (!text_source_has_text(s, capture, &unknown)) {
             continue;
         }
@@ -424,7 +422,7 @@ Result text_source_take(TextSource *source, TextCapture *capture)
             RESULT_OK) {
         return RESULT_NOT_FOUND;
     }
-    text_source_take_type(source, capture);
+    text_capture_take_type(capture, &source->header, source->content_type);
     Result rc = take_body(source, capture);
     if (rc == RESULT_OK) {
         take_facts(source, capture);

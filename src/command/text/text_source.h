@@ -89,6 +89,10 @@ typedef struct TextCounts {
 
 typedef struct TextSource TextSource;
 
+/* Sets the type of a capture from its header; text holds the field. */
+void text_capture_take_type(TextCapture *capture, const HttpHeader *header,
+                            char text[TEXT_MIME_BYTES]);
+
 /* directory and wanted are borrowed. RESULT_MEMORY. */
 Result text_source_new(TextSource **source, const char *directory, const TextWanted *wanted);
 void text_source_delete(TextSource *source);

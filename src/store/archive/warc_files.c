@@ -1,6 +1,7 @@
 #include "store/archive/warc_files.h"
 
 #include <dirent.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -248,28 +249,12 @@ uint64_t warc_end_of(const WarcEnd *end, uint32_t file)
     return file < end->file ? UINT64_MAX : 0;
 }
 
-static void warc_end_put_number(uint8_t *bytes, unsigned n, uint64_t number)
-{
-    for (unsigned i = 0; i < n; i++) {
-        bytes[i] = (uint8_t)(number >> (8 * (n - 1 - i)));
-    }
-}
-
-static uint64_t get_number(const uint8_t *bytes, unsigned n)
-{
-    uint64_t number = 0;
-    for (unsigned i = 0; i < n; i++) {
-        number = number << 8 | bytes[i];
-    }
-    return number;
-}
-
 Result warc_end_put(MDB_txn *txn, const WarcEnd *end)
 {
     uint8_t bytes[END_BYTES];
     MDB_dbi dbi = 0;
-    warc_end_put_number(bytes, 4, end->file);
-    warc_end_put_number(bytes + 4, 8, end->offset);
+    memcpy(bytes, &(uint32_t){htobe32(end->file)}, 4);
+    memcpy(bytes + 4, &(uint64_t){htobe64(end->offset)}, 8);
     char name[] = "end"; /* LMDB wants keys it will not change as pointers it could */
     MDB_val key = {.mv_size = sizeof name - 1, .mv_data = name};
     MDB_val value = {.mv_size = sizeof bytes, .mv_data = bytes};
@@ -297,9 +282,12 @@ Result warc_end_get(MDB_txn *txn, WarcEnd *end)
     }
     const uint8_t *bytes = value.mv_data;
     for (size_t i = 0; i < value.mv_size; i += END_BYTES) { /* warc.files wrote several, once */
-        uint32_t file = (uint32_t)get_number(bytes + i, 4);
-        if (file > end->file) {
-            *end = (WarcEnd){.file = file, .offset = get_number(bytes + i + 4, 8)};
+        uint32_t file = 0;
+        uint64_t offset = 0;
+        memcpy(&file, bytes + i, sizeof file);
+        memcpy(&offset, bytes + i + 4, sizeof offset);
+        if (be32toh(file) > end->file) {
+            *end = (WarcEnd){.file = be32toh(file), .offset = be64toh(offset)};
         }
     }
     return RESULT_OK;

@@ -75,16 +75,6 @@ static BFSchedulerState *bf_state_new(void)
     return state;
 }
 
-static char *bf_default_path(const char *db_path)
-{
-    size_t bytes = strlen(db_path) + sizeof "_bfs";
-    char *path = malloc(bytes);
-    if (path != NULL) {
-        (void)snprintf(path, bytes, "%s_bfs", db_path);
-    }
-    return path;
-}
-
 BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *path)
 {
     if (sch == NULL) {
@@ -101,7 +91,10 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
     s->max_hard_domain_crawl_rate = -1.0f;
     s->error = error_new();
     s->scorer = calloc(1, sizeof *s->scorer);
-    s->path = path == NULL ? bf_default_path(db == NULL ? "" : db->path) : strdup(path);
+    s->path = path == NULL ? NULL : strdup(path);
+    if (path == NULL && asprintf(&s->path, "%s_bfs", db == NULL ? "" : db->path) < 0) {
+        s->path = NULL;
+    }
     s->state = bf_state_new();
     if (s->error == NULL || s->scorer == NULL || s->path == NULL || s->state == NULL) {
         bf_scheduler_delete(s);

@@ -11,6 +11,7 @@
 
 #include "base/memory/array.h"
 #include "base/memory/file.h"
+#include "store/warc/warc_head.h"
 #include "base/thread/log.h"
 #include "store/cdxj/surt.h"
 
@@ -331,13 +332,6 @@ static Result search_file(Search *search, int directory, const char *name, bool 
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
-static bool cdxj_ends_with(const char *name, const char *suffix)
-{
-    size_t n = strlen(name);
-    size_t m = strlen(suffix);
-    return n > m && strcmp(name + n - m, suffix) == 0;
-}
-
 static Result search_directory(Search *search, const char *directory)
 {
     DIR *dir = opendir(directory);
@@ -347,8 +341,8 @@ static Result search_directory(Search *search, const char *directory)
     Result rc = RESULT_OK;
     const struct dirent *item = NULL;
     while (rc == RESULT_OK && !search->stop && (item = readdir(dir)) != NULL) {
-        bool sorted = cdxj_ends_with(item->d_name, ".cdxj");
-        if (sorted || cdxj_ends_with(item->d_name, ".cdxj.open")) {
+        bool sorted = warc_name_ends_with(item->d_name, ".cdxj");
+        if (sorted || warc_name_ends_with(item->d_name, ".cdxj.open")) {
             rc = search_file(search, dirfd(dir), item->d_name, sorted);
         }
     }

@@ -496,12 +496,11 @@ static Result need(ForeignReader *reader, size_t n, bool *cut)
 /* ---- the header ---- */
 
 /* The length of the header with its empty line; 0: it does not end here. *cut: it does not end at
- * all, for the next record begins in it. */
+ * all, for the next record begins in it; NULL: no record can. */
 static size_t head_length(const char *bytes, size_t length, bool *cut)
 {
-    *cut = false;
     for (size_t at = 0; at < length;) {
-        if (at > 0 && foreign_reader_begins_record(bytes + at, length - at)) {
+        if (cut != NULL && at > 0 && foreign_reader_begins_record(bytes + at, length - at)) {
             *cut = true;
             return 0;
         }
@@ -809,24 +808,6 @@ Result foreign_reader_pass(ForeignReader *reader)
 
 /* ---- Foreign http ---- */
 
-/* The length of the header with its empty line; 0: it has none. */
-static size_t header_length(WarcBytes block)
-{
-    for (size_t at = 0; at < block.length;) {
-        const char *lf = memchr(block.bytes + at, '\n', block.length - at);
-        if (lf == NULL) {
-            return 0;
-        }
-        size_t line = (size_t)(lf - block.bytes) - at;
-        bool empty = line == 0 || (line == 1 && block.bytes[at] == '\r');
-        at += line + 1;
-        if (empty) {
-            return at;
-        }
-    }
-    return 0;
-}
-
 /* "HTTP/1.1 200 OK": the status; 0: it is none. */
 static unsigned foreign_http_status_of(WarcBytes header)
 {
@@ -854,7 +835,7 @@ static bool says_chunked(WarcBytes header)
 
 Result foreign_http_read(WarcBytes block, Buffer *chunks, ForeignAnswer *answer)
 {
-    size_t length = header_length(block);
+    size_t length = head_length(block.bytes, block.length, NULL);
     *answer = (ForeignAnswer){.header = warc_bytes(block.bytes, length)};
     answer->status = foreign_http_status_of(answer->header);
     if (length == 0 || answer->status == 0) {

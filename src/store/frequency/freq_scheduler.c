@@ -15,16 +15,6 @@
 
 /* ---- Life ---- */
 
-static char *freq_scheduler_default_path(const char *db_path)
-{
-    size_t bytes = strlen(db_path) + sizeof "_freqs";
-    char *path = malloc(bytes);
-    if (path != NULL) {
-        (void)snprintf(path, bytes, "%s_freqs", db_path);
-    }
-    return path;
-}
-
 FreqSchedulerError freq_scheduler_new(FreqScheduler **sch, PageDB *db, const char *path)
 {
     if (sch == NULL) {
@@ -40,7 +30,10 @@ FreqSchedulerError freq_scheduler_new(FreqScheduler **sch, PageDB *db, const cha
     s->margin = -1.0f;
     s->lease_s = FREQ_SCHEDULER_DEFAULT_LEASE_S;
     s->error = error_new();
-    s->path = path == NULL ? freq_scheduler_default_path(db == NULL ? "" : db->path) : strdup(path);
+    s->path = path == NULL ? NULL : strdup(path);
+    if (path == NULL && asprintf(&s->path, "%s_freqs", db == NULL ? "" : db->path) < 0) {
+        s->path = NULL;
+    }
     if (s->error == NULL || s->path == NULL) {
         freq_scheduler_delete(s);
         *sch = NULL;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
 #include "store/format/page_packs.h"
 #include "store/format/page_record.h"
 #include "store/page_batch/page_writer.h"
@@ -472,18 +473,14 @@ PageDBError page_db_get_scores_until(PageDB *db, MMapArray **scores, const atomi
     }
     assert(scores != NULL); /* or page_db_check would have told */
     *scores = NULL;
-    size_t size = strlen(db->path) + sizeof "/scores.bin";
-    char *path = malloc(size);
-    if (path == NULL) {
-        return (PageDBError)page_db_fail(db, page_db_error_memory, "scores: out of memory");
-    }
-    (void)snprintf(path, size, "%s/scores.bin", db->path);
+    Path path;
+    (void)file_path(&path, "%s/scores.bin", db->path);
     MDB_txn *txn = NULL;
     int rc = page_db_txn_begin(db, true, &txn);
     if (rc == page_db_error_ok) {
         uint64_t n_pages = page_db_n_pages(db, txn);
         MMapArrayError made =
-            mmap_array_new(scores, path, n_pages == 0 ? 1 : n_pages, sizeof(float));
+            mmap_array_new(scores, path.text, n_pages == 0 ? 1 : n_pages, sizeof(float));
         if (made != mmap_array_error_ok) {
             rc = page_db_fail(db,
                               made == mmap_array_error_memory ? page_db_error_memory
@@ -500,9 +497,8 @@ PageDBError page_db_get_scores_until(PageDB *db, MMapArray **scores, const atomi
     if (rc != page_db_error_ok) {
         (void)mmap_array_delete(*scores);
         *scores = NULL;
-        (void)unlink(path); /* also when only the file could be made */
+        (void)unlink(path.text); /* also when only the file could be made */
     }
-    free(path);
     return (PageDBError)rc;
 }
 

@@ -12,15 +12,8 @@
 
 char *rank_vector_path(const char *dir, const char *name)
 {
-    if (dir == NULL) {
-        return NULL;
-    }
-    size_t bytes = strlen(dir) + strlen(name) + 2;
-    char *path = malloc(bytes);
-    if (path != NULL) {
-        (void)snprintf(path, bytes, "%s/%s", dir, name);
-    }
-    return path;
+    char *path = NULL;
+    return dir != NULL && asprintf(&path, "%s/%s", dir, name) >= 0 ? path : NULL;
 }
 
 Result rank_vector_open(MMapArray **vector, const char *path, size_t n)

@@ -72,28 +72,18 @@ void wait_rows_close(WaitRows *table)
 
 static void write_key(unsigned char key[KEY_BYTES], int64_t until_ms, uint32_t host)
 {
-    uint64_t time = (uint64_t)until_ms;
-    for (unsigned i = 0; i < 8; i++) {
-        key[i] = (unsigned char)(time >> (8 * (7 - i)));
-    }
-    for (unsigned i = 0; i < 4; i++) {
-        key[8 + i] = (unsigned char)(host >> (8 * (3 - i)));
-    }
+    schedule_store_bytes(key, (uint64_t)until_ms, 8);
+    schedule_store_bytes(key + 8, host, 4);
 }
 
 static WaitEntry read_entry(const MDB_val *key, const MDB_val *value)
 {
     const unsigned char *k = key->mv_data;
     const unsigned char *v = value->mv_data;
-    uint64_t time = 0;
-    uint32_t host = 0;
-    for (unsigned i = 0; i < 8; i++) {
-        time = time << 8 | k[i];
-    }
-    for (unsigned i = 8; i < KEY_BYTES; i++) {
-        host = host << 8 | k[i];
-    }
-    return (WaitEntry){.until_ms = (int64_t)time, .host = host, .class = v[0], .failures = v[1]};
+    return (WaitEntry){.until_ms = (int64_t)schedule_load_bytes(k, 8),
+                       .host = (uint32_t)schedule_load_bytes(k + 8, 4),
+                       .class = v[0],
+                       .failures = v[1]};
 }
 
 bool wait_rows_entry(uint32_t host, const HostRecord *record, WaitEntry *entry)

@@ -11,6 +11,7 @@
 #include "parse/http/http_header.h"
 #include "store/frequency/freq_entries.h"
 #include "store/lmdb/lmdb_result.h"
+#include "store/schedule/schedule_types.h"
 
 #define LINES_TABLE   "revisit_lines"
 #define NOTES_TABLE   "revisit_notes"
@@ -158,22 +159,6 @@ Result revisit_rows_clear(const RevisitRows *table, MDB_txn *txn)
 
 /* ---- lines ---- */
 
-static void put_big(uint8_t *out, uint64_t n, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        out[i] = (uint8_t)(n >> (8 * (bytes - 1 - i)));
-    }
-}
-
-static uint64_t get_big(const uint8_t *in, size_t bytes)
-{
-    uint64_t n = 0;
-    for (size_t i = 0; i < bytes; i++) {
-        n = n << 8 | in[i];
-    }
-    return n;
-}
-
 Result revisit_rows_line_put(const RevisitRows *table, MDB_txn *txn, uint32_t host,
                              const RevisitDue *due)
 {
@@ -181,9 +166,9 @@ Result revisit_rows_line_put(const RevisitRows *table, MDB_txn *txn, uint32_t ho
     uint8_t bytes[LINE_VALUE_BYTES];
     uint64_t bits = 0;
     memcpy(&bits, &due->time_s, sizeof bits); /* not negative: the order of the bits is theirs */
-    put_big(name, host, sizeof name);
-    put_big(bytes, bits, 8);
-    put_big(bytes + 8, due->index, 8);
+    schedule_store_bytes(name, host, sizeof name);
+    schedule_store_bytes(bytes, bits, 8);
+    schedule_store_bytes(bytes + 8, due->index, 8);
     MDB_val key = {sizeof name, name};
     MDB_val value = {sizeof bytes, bytes};
     int rc = mdb_put(txn, table->lines, &key, &value, MDB_NODUPDATA);
@@ -196,7 +181,7 @@ static Result line_first(const RevisitRows *table, MDB_txn *txn, uint32_t host, 
 {
     MDB_cursor *cursor = NULL;
     uint8_t name[LINE_KEY_BYTES];
-    put_big(name, host, sizeof name);
+    schedule_store_bytes(name, host, sizeof name);
     MDB_val key = {sizeof name, name};
     MDB_val value;
     int rc = mdb_cursor_open(txn, table->lines, &cursor);
@@ -208,8 +193,8 @@ static Result line_first(const RevisitRows *table, MDB_txn *txn, uint32_t host, 
         rc = MDB_CORRUPTED;
     }
     if (rc == MDB_SUCCESS) {
-        uint64_t bits = get_big(value.mv_data, 8);
-        *due = (RevisitDue){.index = get_big((const uint8_t *)value.mv_data + 8, 8)};
+        uint64_t bits = schedule_load_bytes(value.mv_data, 8);
+        *due = (RevisitDue){.index = schedule_load_bytes((const uint8_t *)value.mv_data + 8, 8)};
         memcpy(&due->time_s, &bits, sizeof bits);
         rc = take ? mdb_cursor_del(cursor, 0) : MDB_SUCCESS;
     }
@@ -351,15 +336,16 @@ static const uint8_t *read_parts(const uint8_t *at, const uint8_t *end, RevisitN
         at += sizeof note->signal_changes;
     }
     if ((parts & NOTE_FRESH) != 0) {
-        note->fresh_until_s = (double)get_big(at, SECONDS_BYTES);
+        note->fresh_until_s = (double)schedule_load_bytes(at, SECONDS_BYTES);
         at += SECONDS_BYTES;
     }
     if ((parts & NOTE_END) != 0) {
-        note->ends_s = (double)get_big(at, SECONDS_BYTES);
+        note->ends_s = (double)schedule_load_bytes(at, SECONDS_BYTES);
         at += SECONDS_BYTES;
     }
     if ((parts & NOTE_SECONDS) != 0) {
-        revisit_rows_format_date((int64_t)get_big(at, SECONDS_BYTES), note->last_modified);
+        revisit_rows_format_date((int64_t)schedule_load_bytes(at, SECONDS_BYTES),
+                                 note->last_modified);
         at += SECONDS_BYTES;
     }
     if ((parts & NOTE_DATE) != 0) {
@@ -396,7 +382,7 @@ Result revisit_rows_note_get(const RevisitRows *table, MDB_txn *txn, uint64_t in
 static uint8_t *put_time(uint8_t *to, double time_s)
 {
     double most = (double)((UINT64_C(1) << (8 * SECONDS_BYTES)) - 1);
-    put_big(to, (uint64_t)ceil(fmin(time_s, most)), SECONDS_BYTES);
+    schedule_store_bytes(to, (uint64_t)ceil(fmin(time_s, most)), SECONDS_BYTES);
     return to + SECONDS_BYTES;
 }
 
@@ -433,7 +419,7 @@ static uint8_t *write_note(const RevisitNote *note, uint8_t *out)
     }
     if (date > 0 && date_seconds(note->last_modified, &seconds)) {
         *out |= NOTE_SECONDS;
-        put_big(to, (uint64_t)seconds, SECONDS_BYTES);
+        schedule_store_bytes(to, (uint64_t)seconds, SECONDS_BYTES);
         to += SECONDS_BYTES;
     } else if (date > 0) {
         *out |= NOTE_DATE;
