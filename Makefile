@@ -213,7 +213,7 @@ DEPS_BENCH := nginx-light wget2 apache2-doc debian-handbook erlang-doc libboost-
         postgresql-doc-15 python3-doc rust-doc python3-brotli python3-zstandard python3-cryptography
 
 # Applications that need a browser, for BENCH=render: npm packages, into build/npm.
-NPM_BENCH := docsify@4 swagger-ui-dist redoc vue@3 vue-router@4 react@18 react-dom@18 preact htm lit
+NPM_BENCH := docsify@4 swagger-ui-dist redoc vue@3 vue-router@4 react@18 react-dom@18 preact htm lit jsdoc
 
 .PHONY: deps deps-dev deps-fuzz deps-bench deps-render deps-deb
 ## make deps            installs the Debian packages that are missing (asks for root only then)

@@ -148,7 +148,8 @@ static bool verdict_is_mount(VerdictPiece id)
                                         "mount",          "application",
                                         "container-root", "spa",
                                         "reactroot",      "react-app",
-                                        "app-container",  "redoc-container"};
+                                        "app-container",  "redoc-container",
+                                        "search-results"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (verdict_is(id, known[i])) {
             return true;

@@ -146,7 +146,8 @@ def crawl(bed, directory, mode):
     """CPU seconds of ragno and its browsers, and what report says of renderings."""
     delay = f"{DELAY_MS if mode == 'auto' else 0}ms"
     command = [RAGNO, "-d", directory, "-q", "-w", delay, "--ip-wait", delay, "-s", f"fetch.port_map=80:{bed.server.port}", "-s",
-               "fetch.allow_addresses=127.0.0.0/8", "-s", f"render.mode={mode}", "-s", "render.share=100", *USER, *bed.seeds]
+               "fetch.allow_addresses=127.0.0.0/8", "-s", f"render.mode={mode}", "-s", "render.share=100", "-s",
+               "fetch.max_body=8Mi", *USER, *bed.seeds]
     code = subprocess.run(command, stdout=subprocess.DEVNULL, timeout=3600).returncode
     if code != 0:
         raise RuntimeError(f"ragno ended with {code}")

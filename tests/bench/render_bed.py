@@ -1,11 +1,13 @@
 """The bed of bench_render.py: applications that need a browser, of what npm packages ship, and plain pages, of the
-documentation that Debian packages install. Each kind lives on a host of its own in 127.90.0.0/16.
+documentation that Debian packages install. Each kind lives on a host of its own in 127.90.0.0/16. Of Sphinx the pages
+that list what was searched for need a browser; those of mdBook and JSDoc, served with their scripts, need none.
 
 What is missing is named, with the command that installs it (exit status 3)."""
 import glob
 import json
 import os
 import re
+import subprocess
 import sys
 import time
 
@@ -14,7 +16,7 @@ NPM = os.environ.get("RENDER_NPM", os.path.join(HERE, "..", "..", "build", "npm"
 sys.path.insert(0, os.path.join(HERE, "..", "integration"))
 from page_server import PageServer  # noqa: E402
 
-PACKAGES = ("docsify", "swagger-ui-dist", "redoc", "vue", "vue-router", "react", "react-dom", "preact", "htm", "lit")
+PACKAGES = ("docsify", "swagger-ui-dist", "redoc", "vue", "vue-router", "react", "react-dom", "preact", "htm", "lit", "jsdoc")
 TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".html": "text/html; charset=utf-8",
          ".json": "application/json", ".md": "text/markdown; charset=utf-8", ".png": "image/png", ".svg": "image/svg+xml"}
 ITEMS = 30  # pages of an application, beside its list
@@ -101,6 +103,11 @@ APPS = {
 }
 DOCSIFY, SWAGGER, REDOC, PLAIN = "127.90.0.7", "127.90.0.8", "127.90.0.9", "127.90.1."
 SPECS = 5
+SPHINX, MDBOOK, JSDOC = "127.90.0.10", "127.90.0.11", "127.90.0.12"
+FOLDERS = {SPHINX: "/usr/share/doc/python3-doc/html", MDBOOK: "/usr/share/doc/rust-doc/html/rustc",
+           JSDOC: os.path.join(NPM, "..", "jsdoc-pages")}
+SEARCHED = ("spwd", "sndhdr", "crypt", "chunk", "winsound", "uu", "pipes", "imghdr")  # modules that few pages name
+LIVE = 20  # pages of mdBook and JSDoc each
 
 
 def complain(what, command):
@@ -126,6 +133,8 @@ class Bed:
             complain(f"{len(documents)} pages of documentation", "make deps-bench")
         n_plain = max(50, int(2000 * scale))
         self.documents = [documents[i * len(documents) // n_plain] for i in range(n_plain)]
+        if not os.path.isdir(FOLDERS[JSDOC]):
+            subprocess.run(["node", f"{NPM}/.bin/jsdoc", "-d", FOLDERS[JSDOC], "-r", f"{NPM}/jsdoc/lib"], check=True)
         self.items = max(3, int(ITEMS * min(1, scale * 4)))
         self.seeds, self.apps, self.plain = [], [], []
         self.data = {n: self.datum(n) for n in range(1, ITEMS + 1)}
@@ -134,8 +143,14 @@ class Bed:
         self.apps += [f"http://{DOCSIFY}/"] + [f"http://{DOCSIFY}/doc{n}" for n in range(len(self.readmes))]
         self.apps += [f"http://{host}/spec{n}" for host in (SWAGGER, REDOC) for n in range(SPECS)]
         self.plain = [f"http://{PLAIN}{i % 10 + 1}/page{i}" for i in range(n_plain)]
+        searches = [f"http://{SPHINX}/search.html?q={word}" for word in SEARCHED]
+        self.apps += searches
+        live = [f"http://{host}/{os.path.relpath(path, FOLDERS[host])}" for host in (MDBOOK, JSDOC)
+                for path in sorted(glob.glob(f"{FOLDERS[host]}/*.html"))[:LIVE] if not path.endswith("/print.html")]
+        self.live = set(live)
+        self.plain += live
         self.seeds = [f"http://{host}/" for host in (*APPS, DOCSIFY)] + [
-            f"http://{host}/spec{n}" for host in (SWAGGER, REDOC) for n in range(SPECS)] + self.plain
+            f"http://{host}/spec{n}" for host in (SWAGGER, REDOC) for n in range(SPECS)] + searches + self.plain
         self.asked = []
         self.server = PageServer(self.answer)
 
@@ -164,6 +179,8 @@ class Bed:
             return 404, {}, b"none"
         if path.startswith("/lib/") and ".." not in path:
             return self.file(NPM + path[4:])
+        if host in FOLDERS and ".." not in path:
+            return self.folder(host, path)
         if host.startswith(PLAIN):
             return self.plain_page(host, path)
         if match := re.fullmatch(r"/api/(\d+)\.json", path):
@@ -175,6 +192,15 @@ class Bed:
         if host in APPS and re.fullmatch(r"/(item/\d+)?", path):
             return 200, {"Content-Type": TYPES[".html"]}, APPS[host][0].encode()
         return self.tool(host, path)
+
+    def folder(self, host, path):
+        """A page of documentation as it is installed. Those that are none of the bed's lead nowhere."""
+        status, header, text = self.file(FOLDERS[host] + path)
+        if path.endswith(".html") and host == SPHINX and path != "/search.html":
+            text = re.sub(rb"(?i)\bhref\s*=", b"data-href=", text)
+        elif path.endswith(".html") and host != SPHINX and f"http://{host}{path}" not in self.live:
+            return 404, {}, b"not here"
+        return status, header, text
 
     def tool(self, host, path):
         """Pages of tools that show documents: docsify, Swagger UI, Redoc."""
@@ -202,5 +228,5 @@ class Bed:
         n = int(match[1])
         with open(self.documents[n], "rb") as file:
             text = re.sub(rb"(?i)\b(href|src)\s*=", rb"data-\1=", file.read())
-        links = "".join(f'<a href="{self.plain[(n + step) % len(self.plain)]}">on</a> ' for step in (1, 10, 37))
+        links = "".join(f'<a href="{self.plain[(n + step) % len(self.documents)]}">on</a> ' for step in (1, 10, 37))
         return 200, {"Content-Type": TYPES[".html"]}, text + links.encode()
