@@ -128,6 +128,25 @@ static void a_file_has_a_bound_of_its_own(void)
     close_mapped(&m);
 }
 
+static void the_more_room_the_more_look_ups_pass_without_a_look(void)
+{
+    Mapped m;
+    MapResidence residence;
+    memset(&residence, 0, sizeof residence);
+    open_mapped(&m);
+    CU_ASSERT_EQUAL(map_residence_look_ups(&residence), MAP_RESIDENCE_LOOK_UPS);
+    map_residence_set(&residence, resident(), 0);
+    CU_ASSERT_EQUAL(map_residence_check(&residence, m.fd), RESULT_OK);
+    CU_ASSERT_EQUAL(map_residence_look_ups(&residence), 2); /* one may map 2 MiB */
+    size_t budget = resident() + ((size_t)40 << 20);
+    map_residence_set(&residence, budget, 0);
+    CU_ASSERT_EQUAL(map_residence_check(&residence, m.fd), RESULT_OK);
+    size_t left = budget - budget / 8 - resident();
+    unsigned n = map_residence_look_ups(&residence);
+    CU_ASSERT_TRUE(n > 2 && n < 12 && n * ((size_t)2 << 20) < left);
+    close_mapped(&m);
+}
+
 static void a_file_that_is_not_open_is_refused(void)
 {
     CU_ASSERT_EQUAL(map_residence_give_up(-1), RESULT_IO);
@@ -136,4 +155,6 @@ static void a_file_that_is_not_open_is_refused(void)
 UNIT_MAIN("map residence", {"pages are given up and come back", pages_are_given_up_and_come_back},
           {"nothing is given up within the budget", nothing_is_given_up_within_the_budget},
           {"a file has a bound of its own", a_file_has_a_bound_of_its_own},
+          {"the more room, the more look-ups pass without a look",
+           the_more_room_the_more_look_ups_pass_without_a_look},
           {"a file that is not open is refused", a_file_that_is_not_open_is_refused})

@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LINE_BYTES 512
+#define LINE_BYTES    512
+#define LOOK_UP_BYTES ((size_t)4 << 20)
 
 /* A line of /proc/self/maps: FROM-TO PERMISSIONS OFFSET MAJOR:MINOR INODE PATH, in hexadecimal but
  * for the inode. The device is not compared, since some file systems show another one there than in
@@ -92,6 +93,14 @@ static Result map_residence_measure(const MapResidence *residence, size_t *resid
     return n > 0 ? RESULT_OK : RESULT_IO;
 }
 
+unsigned map_residence_look_ups(const MapResidence *residence)
+{
+    size_t room = atomic_load_explicit(&residence->room, memory_order_relaxed);
+    size_t n = 2 + room / LOOK_UP_BYTES;
+    bool is_budget = atomic_load_explicit(&residence->budget, memory_order_relaxed) > 0;
+    return is_budget && n < MAP_RESIDENCE_LOOK_UPS ? (unsigned)n : MAP_RESIDENCE_LOOK_UPS;
+}
+
 Result map_residence_check(MapResidence *residence, int fd)
 {
     size_t budget = atomic_load_explicit(&residence->budget, memory_order_relaxed);
@@ -104,7 +113,10 @@ Result map_residence_check(MapResidence *residence, int fd)
     }
     Result rc = map_residence_measure(residence, &resident, &mapped);
     size_t base = atomic_load(&residence->left);
-    bool is_near = budget > 0 && resident + 4 * slack > budget && mapped > base + slack;
+    size_t mark = budget - 4 * slack;
+    bool is_near = budget > 0 && resident > mark && mapped > base + slack;
+    atomic_store_explicit(&residence->room, resident < mark ? mark - resident : 0,
+                          memory_order_relaxed);
     bool is_wide = most > 0 && mapped > base + most;
     if (rc != RESULT_OK || !(is_near || is_wide)) {
         return rc;

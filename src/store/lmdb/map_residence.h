@@ -11,7 +11,9 @@
  * a bound of its own. Nothing is written or lost, also while other threads read: LMDB's map is
  * read-only, and LMDB writes by pwrite.
  *
- * A thread that reads much calls map_residence_check after every other look-up.
+ * A thread that reads much calls map_residence_check after every other look-up; after more of them
+ * when there was room the last time, since reading /proc costs as much as a look-up
+ * (map_residence_look_ups).
  *
  * Owns: a descriptor of /proc/self/statm.
  * Threads: any.
@@ -26,11 +28,16 @@
 
 #include "base/core/result.h"
 
+#define MAP_RESIDENCE_LOOK_UPS                                                                     \
+    64u /* where only the map has a bound, since nothing is lost then                              \
+         */
+
 typedef struct MapResidence {
     atomic_size_t budget; /* of everything that is resident; 0 = none */
     atomic_size_t most;   /* of what may be given up; 0 = no bound of its own */
     atomic_int statm;     /* /proc/self/statm, plus one; 0 = not open yet */
     atomic_size_t left;   /* mapped bytes that could not be given up last time: code, libraries */
+    atomic_size_t room;   /* bytes that were not resident yet below the mark, as last measured */
     _Atomic uint64_t n;   /* times pages were given up */
 } MapResidence;
 
@@ -38,6 +45,9 @@ typedef struct MapResidence {
 void map_residence_set(MapResidence *residence, size_t budget, size_t most);
 bool map_residence_is_bound(const MapResidence *residence);
 void map_residence_close(MapResidence *residence);
+/* After how many look-ups the next check is due: each may map 2 MiB, and others allocate as much
+ * meanwhile. */
+unsigned map_residence_look_ups(const MapResidence *residence);
 /* Gives up the pages of all shared, read-only mappings of the open file fd when more than 7/8 of
  * the budget is resident and there is something to win, or more than most of them are mapped. They
  * must not be unmapped meanwhile. RESULT_IO: /proc cannot be read, or the kernel refuses. */

@@ -82,8 +82,6 @@ typedef struct PageDBStore {
     PageHosts *hosts;
 } PageDBStore;
 
-#define PAGE_STORE_LOOK_UPS 64u
-
 /* The number of pages, and its new value. LMDB codes. */
 int page_store_count_pages(PageDBStore *store, MDB_txn *txn, uint64_t *n_pages);
 int page_store_set_n_pages(PageDBStore *store, MDB_txn *txn, uint64_t n_pages);
@@ -93,17 +91,15 @@ int page_store_open_journal(PageDBStore *store, MDB_txn *txn);
 
 /* Keeps the map within the budget. The caller has a transaction. */
 void page_store_check_residence(PageDBStore *store);
-/* The same after every other look-up in a tree (store/lmdb/map_residence.h says why); where only
- * the map has a bound, after every PAGE_STORE_LOOK_UPS, since nothing is lost when it is passed. */
+/* The same after look-ups in a tree, when it is due. */
 static inline void page_store_looked_up(PageDBStore *store, unsigned n)
 {
-    unsigned before = atomic_fetch_add_explicit(&store->look_ups, n, memory_order_relaxed);
-    unsigned after = before + n;
-    bool is_budget = atomic_load_explicit(&store->residence.budget, memory_order_relaxed) > 0;
-    if ((is_budget && before / 2 != after / 2) ||
-        (before / PAGE_STORE_LOOK_UPS != after / PAGE_STORE_LOOK_UPS &&
-         atomic_load_explicit(&store->residence.most, memory_order_relaxed) > 0)) {
-        page_store_check_residence(store);
+    if (map_residence_is_bound(&store->residence)) {
+        unsigned every = map_residence_look_ups(&store->residence);
+        unsigned before = atomic_fetch_add_explicit(&store->look_ups, n, memory_order_relaxed);
+        if (before / every != (before + n) / every) {
+            page_store_check_residence(store);
+        }
     }
 }
 
