@@ -28,9 +28,8 @@
 
 #include "base/core/result.h"
 
-#define MAP_RESIDENCE_LOOK_UPS                                                                     \
-    64u /* where only the map has a bound, since nothing is lost then                              \
-         */
+/* Where only the map has a bound: nothing is lost when it is passed. */
+#define MAP_RESIDENCE_LOOK_UPS 64u
 
 typedef struct MapResidence {
     atomic_size_t budget; /* of everything that is resident; 0 = none */
