@@ -140,9 +140,8 @@ static Result from_archive(const AuditRobots *robots, const char *origin, WallTi
 {
     CaptureSearch search = {.found = false};
     WarcAnswer answer;
-    Buffer url;
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     warc_answer_init(&answer);
-    buffer_init(&url, BUFFER_NO_LIMIT);
     (void)warc_date_timestamp(start, search.before);
     Result rc = buffer_printf(&url, "%s/robots.txt", origin);
     if (rc == RESULT_OK) {
@@ -189,8 +188,7 @@ static Result audit_robots_load(AuditRobots *robots, AuditHost *host, int64_t ve
         audit_hosts_forget_rules(robots->audited);
         robots->rules_bytes = 0;
     }
-    Buffer content;
-    buffer_init(&content, BUFFER_NO_LIMIT);
+    Buffer content = {.limit = BUFFER_NO_LIMIT};
     robots_delete(host->rules);
     host->rules = NULL;
     host->rules_version = version;

@@ -515,8 +515,7 @@ static bool is_now(const Config *config, const AuditChange *change)
 /* Gives an option the value that it had before the change, or has since. */
 static Result audit_delays_put(Config *config, const AuditChange *change, const char *text)
 {
-    Buffer ignored;
-    buffer_init(&ignored, 4096);
+    Buffer ignored = {.limit = 4096};
     Result rc = RESULT_OK;
     if (change->site == NULL) {
         rc = options_set(&config->options, change->name, text, "", &ignored);

@@ -150,8 +150,7 @@ void audit_hosts_forget_rules(AuditHosts *hosts)
 /* The URL of a host that is named with or without scheme. */
 static Result audit_whom_url(const char *text, Url *url)
 {
-    Buffer full;
-    buffer_init(&full, URL_MAX_BYTES);
+    Buffer full = {.limit = URL_MAX_BYTES};
     bool has_scheme = strstr(text, "://") != NULL;
     bool is_v6 = !has_scheme && *text != '[' && strchr(text, ':') != strrchr(text, ':');
     Result rc = buffer_printf(&full, "%s%s%s%s", has_scheme ? "" : "http://", is_v6 ? "[" : "",

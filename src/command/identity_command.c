@@ -71,9 +71,8 @@ static int identity_command_show(const char *path)
 
 static int print_addresses(int n, char **addresses)
 {
-    Buffer error, out;
-    buffer_init(&error, BUFFER_NO_LIMIT);
-    buffer_init(&out, BUFFER_NO_LIMIT);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
+    Buffer out = {.limit = BUFFER_NO_LIMIT};
     Result rc = key_directory_write_addresses((const char *const *)addresses, (size_t)n, wall_now(),
                                               &out, &error);
     if (rc == RESULT_OK) {

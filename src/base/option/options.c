@@ -173,9 +173,8 @@ Result options_set(Options *options, const char *name, const char *text, const c
     }
     size_t row = (size_t)(spec - options->specs);
     OptionValue parsed = {0};
-    Buffer value, why;
-    buffer_init(&value, BUFFER_NO_LIMIT);
-    buffer_init(&why, BUFFER_NO_LIMIT);
+    Buffer value = {.limit = BUFFER_NO_LIMIT};
+    Buffer why = {.limit = BUFFER_NO_LIMIT};
     Result rc = ini_value_read(text, &value, &why);
     if (rc == RESULT_INVALID) {
         (void)buffer_printf(error, "%s: '%s' %s", name, text, buffer_string(&why));
@@ -500,9 +499,8 @@ static Result options_add_line(Options *options, bool of_identity, const char *p
     OptionSite line = {.spec = (size_t)(spec - options->specs)};
     OptionSite **lines = of_identity ? &options->identities : &options->sites;
     size_t *n = of_identity ? &options->n_identities : &options->n_sites;
-    Buffer value, why;
-    buffer_init(&value, BUFFER_NO_LIMIT);
-    buffer_init(&why, BUFFER_NO_LIMIT);
+    Buffer value = {.limit = BUFFER_NO_LIMIT};
+    Buffer why = {.limit = BUFFER_NO_LIMIT};
     Result rc = ini_value_read(text, &value, &why);
     if (rc == RESULT_INVALID) {
         (void)buffer_printf(error, "%s: '%s' %s", key, text, buffer_string(&why));

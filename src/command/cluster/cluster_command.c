@@ -199,9 +199,8 @@ static Result init_cluster(const Config *config, uint32_t agents, Buffer *error)
     }
     rc = cluster_client_open(&client, config, error);
     if (rc == RESULT_OK) {
-        Buffer value;
+        Buffer value = {.limit = BUFFER_NO_LIMIT};
         uint64_t revision = 0;
-        buffer_init(&value, BUFFER_NO_LIMIT);
         rc = cluster_client_get(&client, TABLE_KEY, &value, &revision, error);
         if (rc == RESULT_OK) {
             rc = revision > 0 ? RESULT_EXISTS

@@ -146,8 +146,7 @@ static Result forget_running(ForgetOrder *forget, bool again)
     buffer_reset(&forget->error);
     Result rc = control_link_open(&link, forget->directory, &forget->error);
     for (size_t i = 0; rc == RESULT_OK && i < forget->targets.n; i++) {
-        Buffer rule;
-        buffer_init(&rule, BUFFER_NO_LIMIT);
+        Buffer rule = {.limit = BUFFER_NO_LIMIT};
         rc = forget_order_tomb(&forget->targets.all[i], &rule);
         if (rc == RESULT_OK) {
             rc = forget_ask(forget, link, again ? "allow" : "deny", rule.data, &note);

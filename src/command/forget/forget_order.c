@@ -160,9 +160,8 @@ static Result text_copy(ForgetTexts *texts, const char *name, FILE *in, FILE *ou
     size_t capacity = 0;
     ssize_t n = 0;
     bool is_log = strncmp(name, "crawl.log", strlen("crawl.log")) == 0;
-    Buffer text;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     Result rc = RESULT_OK;
-    buffer_init(&text, BUFFER_NO_LIMIT);
     while (rc == RESULT_OK && (n = getline(&line, &capacity, in)) > 0) {
         size_t length = (size_t)n - (line[n - 1] == '\n');
         bool changed = false;
@@ -331,8 +330,7 @@ Result forget_order_bury(ForgetOrder *forget, bool again)
     char time[CLOCK_TEXT_BYTES];
     Result rc = denial_list_read(&list, forget->directory, &forget->error);
     for (size_t i = 0; rc == RESULT_OK && i < forget->targets.n; i++) {
-        Buffer rule;
-        buffer_init(&rule, BUFFER_NO_LIMIT);
+        Buffer rule = {.limit = BUFFER_NO_LIMIT};
         rc = forget_order_tomb(&forget->targets.all[i], &rule);
         if (rc == RESULT_OK && again) {
             rc = denial_list_remove(&list, buffer_string(&rule));
@@ -629,9 +627,8 @@ static void forget_tell(ForgetOrder *forget)
 /* DIR/forget/ready: what came of it, and then the steps. */
 static Result forget_apply(ForgetOrder *forget)
 {
-    Buffer text;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     char *save = NULL;
-    buffer_init(&text, BUFFER_NO_LIMIT);
     Path path;
     Result rc = file_read(file_path(&path, "%s/" READY, forget->directory), &text);
     char *line = rc == RESULT_OK && text.length > 0 ? strtok_r(text.data, "\n", &save) : NULL;
@@ -661,8 +658,7 @@ Result forget_order_run(ForgetOrder *forget)
     if (forget_has(forget->directory, READY)) {
         return forget_apply(forget);
     }
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     forget_targets_destroy(&forget->targets);
     Path path;
     Result rc = file_read(file_path(&path, "%s/" ORDER, forget->directory), &text);

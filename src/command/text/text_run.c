@@ -425,9 +425,8 @@ static Result text_run_watch(Run *run, Progress *progress)
 
 static Result write_begin(const TextRunOptions *options, OutputFile *output)
 {
-    Buffer out;
+    Buffer out = {.limit = BUFFER_NO_LIMIT};
     TextWriter *writer = NULL;
-    buffer_init(&out, BUFFER_NO_LIMIT);
     const char *name = output->path == NULL ? "standard output" : output->path;
     const char *slash = strrchr(name, '/');
     Result rc = text_writer_new(&writer, &options->writer);

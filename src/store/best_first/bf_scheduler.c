@@ -532,8 +532,7 @@ static Result bf_request_take(BFScheduler *sch, size_t n_pages, PageRequest *req
 static Result bf_request_remove(BFScheduler *sch, MDB_txn *txn, BFChanges *handed)
 {
     PagePackEditor infos;
-    Buffer copy;
-    buffer_init(&copy, BUFFER_NO_LIMIT);
+    Buffer copy = {.limit = BUFFER_NO_LIMIT};
     int rc = page_pack_editor_begin(&infos, txn, sch->page_db->store->tables.idx2info,
                                     sch->page_db->store->journal);
     for (size_t i = 0; rc == 0 && i < handed->n; i++) {

@@ -79,10 +79,9 @@ static Result bf_sweep_write(BFSweep *sweep, MDB_txn *txn)
 {
     BFScheduler *sch = sweep->sch;
     PagePackEditor infos;
-    Buffer copy;
+    Buffer copy = {.limit = BUFFER_NO_LIMIT};
     ScheduleChange changes[2 * BF_SCHEDULER_UPDATE_BATCH_SIZE];
     size_t n = 0;
-    buffer_init(&copy, BUFFER_NO_LIMIT);
     int rc = page_pack_editor_begin(&infos, txn, sch->page_db->store->tables.idx2info,
                                     sch->page_db->store->journal);
     for (size_t i = 0; rc == 0 && i < sweep->n_moves; i++) {

@@ -37,8 +37,7 @@ Result drum_generations_list_files(int directory, uint64_t **numbers, size_t *n)
         }
         return result_of_errno(error);
     }
-    Buffer found;
-    buffer_init(&found, BUFFER_NO_LIMIT);
+    Buffer found = {.limit = BUFFER_NO_LIMIT};
     for (const struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream)) {
         uint64_t number;
         if (drum_file_parse_name(entry->d_name, &number)) {

@@ -122,8 +122,7 @@ static Result load_dictionary(ForeignStream *stream)
         return RESULT_OK; /* the file is cut in it: no frame follows */
     }
     stream->position = REMARK_HEAD + length;
-    Buffer plain;
-    buffer_init(&plain, DICTIONARY_BYTES);
+    Buffer plain = {.limit = DICTIONARY_BYTES};
     Result rc = RESULT_OK;
     if (foreign_stream_is_magic(CODING_ZSTD, dictionary, length)) {
         rc = decompress_dictionary(stream, dictionary, (size_t)length, &plain);

@@ -83,8 +83,7 @@ static int load_all(Load *load, MDB_txn *txn)
     double clock = 0.0;
     int code = freq_page_db_code(freq_clock_read(sch, txn, &clock));
     uint64_t n_pages = page_db_n_pages(sch->page_db, txn);
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     load->n_loaded = 0;
     for (uint64_t index = 0; code == page_db_error_ok && index < n_pages; index++) {
         PageRef page;

@@ -279,8 +279,7 @@ static int freq_scheduler_walk_one(FreqScheduler *sch,
 {
     MDB_txn *txn = NULL;
     MDB_cursor *cursor = NULL;
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     int code = page_db_txn_begin(sch->page_db, true, &txn);
     if (code == page_db_error_ok) {
         code = freq_page_db_code(mdb_cursor_open(txn, sch->schedule, &cursor));

@@ -394,9 +394,8 @@ int page_db_confirm(PageDB *db, MDB_txn *txn, uint64_t index, double time)
 {
     PagePackEditor infos;
     MDB_val value;
-    Buffer bytes;
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     error_clean(db->error);
-    buffer_init(&bytes, BUFFER_NO_LIMIT);
     int rc = page_pack_editor_begin(&infos, txn, db->store->tables.idx2info, db->store->journal);
     if (rc == 0) {
         rc = page_pack_editor_get(&infos, index, &value);

@@ -341,9 +341,8 @@ Result page_levels_move(PageDB *db, Schedule *schedule, MDB_txn *txn, ScheduleCh
                         size_t n, size_t *n_moved)
 {
     PagePackEditor infos;
-    Buffer copy;
+    Buffer copy = {.limit = BUFFER_NO_LIMIT};
     size_t kept = 0;
-    buffer_init(&copy, BUFFER_NO_LIMIT);
     int rc = page_pack_editor_begin(&infos, txn, db->store->tables.idx2info, db->store->journal);
     Result result = RESULT_OK;
     for (size_t i = 0; rc == 0 && result == RESULT_OK && i < n; i++) {
