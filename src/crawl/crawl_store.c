@@ -174,7 +174,9 @@ static Result open_revisits(IngestStore *tables, MDB_txn *txn, bool continuous)
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
-Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *options, Buffer *error)
+/* Opens the tables of store->tables.db. RESULT_INVALID: another dedup key; error says so. */
+static Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *options,
+                                      Buffer *error)
 {
     IngestStore *tables = &store->tables;
     MDB_txn *txn = NULL;
@@ -277,7 +279,7 @@ Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlSto
     return rc;
 }
 
-void crawl_store_close_tables(CrawlStore *store)
+void crawl_store_close(CrawlStore *store)
 {
     schedule_close(store->tables.schedule);
     host_rows_close(store->tables.hosts);
@@ -291,11 +293,6 @@ void crawl_store_close_tables(CrawlStore *store)
     revisit_rows_close(store->tables.revisits);
     render_table_close(store->tables.renders);
     store->tables = (IngestStore){.db = store->tables.db};
-}
-
-void crawl_store_close(CrawlStore *store)
-{
-    crawl_store_close_tables(store);
     (void)page_db_delete(store->tables.db);
     if (store->lock >= 0) {
         (void)close(store->lock);

@@ -31,10 +31,6 @@ typedef struct CrawlStoreOptions {
 
 /* What the configuration says. */
 CrawlStoreOptions crawl_store_options(const Config *config, const DedupSteps *dedup);
-/* Opens the tables of store->tables.db, as crawl_store_open does with those of its own; the handles
- * are closed by crawl_store_close_tables. RESULT_INVALID: another dedup key; error says so. */
-Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *options, Buffer *error);
-void crawl_store_close_tables(CrawlStore *store);
 
 /* Creates or opens a crawl for writing. RESULT_EXISTS: must_be_new and it holds a crawl;
  * RESULT_LOCKED: another process has it; RESULT_INVALID: it was begun with another dedup key;

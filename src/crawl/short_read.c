@@ -59,6 +59,12 @@ static int over(const ShortRead *read)
                                                                        : page_db_error_ok;
 }
 
+static int short_read_resume(ShortRead *read)
+{
+    read->since = mono_now();
+    return page_db_txn_begin(read->db, true, &read->txn);
+}
+
 int short_read_begin(ShortRead *read, PageDB *db, FILE *out)
 {
     *read = (ShortRead){.db = db, .out = out};
@@ -77,12 +83,6 @@ int short_read_begin(ShortRead *read, PageDB *db, FILE *out)
         (void)setvbuf(out, buffer, _IOFBF, sizeof buffer);
     }
     return short_read_resume(read);
-}
-
-int short_read_resume(ShortRead *read)
-{
-    read->since = mono_now();
-    return page_db_txn_begin(read->db, true, &read->txn);
 }
 
 void short_read_pause(ShortRead *read)

@@ -46,7 +46,6 @@ int short_read_begin(ShortRead *read, PageDB *db, FILE *out);
 int short_read_turn(ShortRead *read);
 /* Ends the transaction, before something that takes long; short_read_resume begins another. */
 void short_read_pause(ShortRead *read);
-int short_read_resume(ShortRead *read);
 /* The signal that has asked for the end; 0 = none. */
 int short_read_signal(void);
 /* Ends the transaction and writes what is left of the output. rc is what happened until now. The

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define REAL_BYTES 64u
+
 /* ---- Status JSON ---- */
 
 LogText status_json_get(const char *json, const char *name)
@@ -18,6 +20,20 @@ LogText status_json_get(const char *json, const char *name)
         return (LogText){value, strcspn(value, quoted ? "\"" : ",}\n")};
     }
     return (LogText){NULL, 0};
+}
+
+/* A decimal number such as "12.5"; `absent` when the text is no such number. */
+static double log_text_real(LogText text, double absent)
+{
+    char copy[REAL_BYTES];
+    char *end = NULL;
+    if (text.length == 0 || text.length >= sizeof copy) {
+        return absent;
+    }
+    memcpy(copy, text.bytes, text.length);
+    copy[text.length] = '\0';
+    double number = strtod(copy, &end);
+    return *end == '\0' ? number : absent;
 }
 
 double status_json_number(const char *json, const char *name, double absent)
@@ -53,8 +69,6 @@ bool status_log_time(const char *line, size_t length, WallTime *time)
 }
 
 /* ---- Log text ---- */
-
-#define REAL_BYTES 64u
 
 #define DAY_S         INT64_C(86400)
 #define DIGITS_MAX    18u /* of a number that fits into 63 bits */
@@ -116,19 +130,6 @@ static bool time_of(const int64_t part[7], WallTime *out)
                 part[4] * 60 + part[5];
     out->us = (s * 1000 + part[6]) * 1000;
     return true;
-}
-
-double log_text_real(LogText text, double absent)
-{
-    char copy[REAL_BYTES];
-    char *end = NULL;
-    if (text.length == 0 || text.length >= sizeof copy) {
-        return absent;
-    }
-    memcpy(copy, text.bytes, text.length);
-    copy[text.length] = '\0';
-    double number = strtod(copy, &end);
-    return *end == '\0' ? number : absent;
 }
 
 bool log_text_time(LogText text, WallTime *out)

@@ -20,8 +20,6 @@ typedef struct LogText {
 bool log_text_is(LogText text, const char *word);
 /* Reads a number of at most 18 digits, with "-" in front or without. */
 bool log_text_number(LogText text, int64_t *number);
-/* A decimal number such as "12.5"; `absent` when the text is no such number. */
-double log_text_real(LogText text, double absent);
 /* Reads "2026-01-31T12:00:00.123Z". */
 bool log_text_time(LogText text, WallTime *time);
 /* Reads "20260131120000123". */

@@ -208,7 +208,8 @@ static void put_situation(const Why *why, WallTime now, Buffer *out)
     (void)host_situation_tell(&situation, now.us / 1000, out);
 }
 
-Result why_sentence(const Why *why, WallTime now, Buffer *out)
+/* Appends one sentence: the state and its reason. now: for "in 5 s". Errors of the buffer. */
+static Result why_sentence(const Why *why, WallTime now, Buffer *out)
 {
     switch (why->state) {
     case WHY_UNKNOWN:

@@ -11,8 +11,6 @@
 
 #define WHY_LABELS 15u /* columns */
 
-/* Appends one sentence: the state and its reason. now: for "in 5 s". Errors of the buffer. */
-Result why_sentence(const Why *why, WallTime now, Buffer *out);
 /* Tells all of it: a first line with the state, the sentence, then sections. */
 void why_tell(const Why *why, WallTime now, ReportWriter *to);
 /* The same, as text or as one JSON object. Errors of report_writer_end. */

@@ -89,6 +89,13 @@ static void free_sections(OptionSite *lines, size_t n)
     free(lines);
 }
 
+static void options_free_sites(Options *options)
+{
+    free_sections(options->sites, options->n_sites);
+    options->sites = NULL;
+    options->n_sites = 0;
+}
+
 void options_destroy(Options *options)
 {
     for (size_t i = 0; i < options->n_specs; i++) {
@@ -255,6 +262,24 @@ Result options_load_environment(Options *options, const char *prefix, Buffer *er
     return rc;
 }
 
+/* In how many values the sites of two differ. */
+static size_t options_compare_sites(const Options *a, const Options *b)
+{
+    size_t differing = 0;
+    size_t most = a->n_sites > b->n_sites ? a->n_sites : b->n_sites;
+    for (size_t i = 0; i < most; i++) {
+        if (i >= a->n_sites || i >= b->n_sites) {
+            differing++;
+            continue;
+        }
+        const OptionSite *x = &a->sites[i];
+        const OptionSite *y = &b->sites[i];
+        differing += x->spec != y->spec || strcmp(x->pattern, y->pattern) != 0 ||
+                     strcmp(x->text, y->text) != 0;
+    }
+    return differing;
+}
+
 size_t options_take(Options *options, const Options *fresh, OptionMayChange may_change,
                     const void *context)
 {
@@ -378,13 +403,6 @@ void options_print_sample(const Options *options, FILE *out)
     }
 }
 
-void options_free_sites(Options *options)
-{
-    free_sections(options->sites, options->n_sites);
-    options->sites = NULL;
-    options->n_sites = 0;
-}
-
 /* Appends a copy of what the three texts and the value say. */
 static Result add_site(OptionSite **lines, size_t *n, const char *pattern, const char *text,
                        const char *origin, const OptionSite *of)
@@ -437,23 +455,6 @@ Result options_copy_sites(Options *options, const Options *from)
     options->sites = copy.sites;
     options->n_sites = copy.n_sites;
     return RESULT_OK;
-}
-
-size_t options_compare_sites(const Options *a, const Options *b)
-{
-    size_t differing = 0;
-    size_t most = a->n_sites > b->n_sites ? a->n_sites : b->n_sites;
-    for (size_t i = 0; i < most; i++) {
-        if (i >= a->n_sites || i >= b->n_sites) {
-            differing++;
-            continue;
-        }
-        const OptionSite *x = &a->sites[i];
-        const OptionSite *y = &b->sites[i];
-        differing += x->spec != y->spec || strcmp(x->pattern, y->pattern) != 0 ||
-                     strcmp(x->text, y->text) != 0;
-    }
-    return differing;
 }
 
 /* Whether a row is called "key" or "section.key". */

@@ -90,9 +90,6 @@ size_t options_drop_site(Options *options, const char *pattern, const OptionSpec
                          const char *origin);
 /* Replaces the sites by copies of from's. RESULT_MEMORY: nothing changed. */
 Result options_copy_sites(Options *options, const Options *from);
-/* In how many values the sites of two differ. */
-size_t options_compare_sites(const Options *a, const Options *b);
-void options_free_sites(Options *options);
 
 /* ---- printing ---- */
 

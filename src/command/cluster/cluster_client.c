@@ -215,8 +215,10 @@ Result cluster_client_member(ClusterClient *client, uint16_t agent, MemberRecord
     return rc;
 }
 
-Result cluster_client_send(ClusterClient *client, uint16_t agent, const Buffer *question,
-                           Buffer *answer)
+/* Asks an agent (node_link_question); *answer is what it says, its head left out. RESULT_NOT_FOUND:
+ * it does not run; RESULT_TIMEOUT. */
+static Result cluster_client_send(ClusterClient *client, uint16_t agent, const Buffer *question,
+                                  Buffer *answer)
 {
     WireReader reader;
     NodeHead head;

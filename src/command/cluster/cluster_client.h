@@ -67,9 +67,5 @@ Result cluster_client_run_whole(ClusterClient *client, ClusterRun *run, char *co
                                 size_t n, Buffer *out);
 /* Lets an agent work for a moment. */
 void cluster_client_pause(ClusterClient *client);
-/* Asks an agent (node_link_question); *answer is what it says, its head left out. RESULT_NOT_FOUND:
- * it does not run; RESULT_TIMEOUT. */
-Result cluster_client_send(ClusterClient *client, uint16_t agent, const Buffer *question,
-                           Buffer *answer);
 
 #endif

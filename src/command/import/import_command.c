@@ -155,6 +155,19 @@ static Result import_command_read(const ImportCommand *command, ImportRun *run)
     return rc;
 }
 
+static size_t import_run_again(ImportRun *run)
+{
+    run->n_orphans -= run->n_old;
+    if (run->n_orphans > 0) {
+        memmove(run->orphans, run->orphans + run->n_old, run->n_orphans * sizeof *run->orphans);
+    }
+    run->n_old = run->n_orphans;
+    run->next_orphan = 0;
+    run->is_again = true;
+    run->done_bytes = 0;
+    return run->n_orphans;
+}
+
 /* Again as long as that tells what revisit records refer to: twice where one names its original by
  * id, and that stands behind it. */
 static Result import_command_read_again(const ImportCommand *command, ImportRun *run)
@@ -575,19 +588,6 @@ static bool is_next_orphan(ImportFile *file)
         run->next_orphan < run->n_old && next->file == file->number && next->number == file->at;
     run->next_orphan += is ? 1 : 0;
     return is;
-}
-
-size_t import_run_again(ImportRun *run)
-{
-    run->n_orphans -= run->n_old;
-    if (run->n_orphans > 0) {
-        memmove(run->orphans, run->orphans + run->n_old, run->n_orphans * sizeof *run->orphans);
-    }
-    run->n_old = run->n_orphans;
-    run->next_orphan = 0;
-    run->is_again = true;
-    run->done_bytes = 0;
-    return run->n_orphans;
 }
 
 void import_run_destroy(ImportRun *run)

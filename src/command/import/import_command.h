@@ -99,7 +99,6 @@ typedef struct ImportRun {
 /* Reads a file to its end; number: which of the files it is. */
 Result import_run_file(ImportRun *run, const char *path, size_t number);
 /* Between two readings: the files are read again for orphans alone. How many there are. */
-size_t import_run_again(ImportRun *run);
 void import_run_destroy(ImportRun *run);
 
 #endif

@@ -84,7 +84,8 @@ static Result cluster_settings_write_value(const OptionSpec *spec, const char *t
     return RESULT_INVALID;
 }
 
-Result cluster_settings_write(const Config *config, Buffer *out)
+/* Appends it. RESULT_MEMORY. */
+static Result cluster_settings_write(const Config *config, Buffer *out)
 {
     const Options *options = &config->options;
     Result rc = buffer_printf(out, "version = %s\npublic_suffix_list = %s\n", RAGNO_VERSION,

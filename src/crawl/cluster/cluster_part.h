@@ -85,7 +85,4 @@ Result cluster_wait(ClusterPart *part, int signals, int news, Buffer *error);
  * of all [site] sections, and the program's version. An agent whose text differs from the crawl's
  * is refused, with the first line that does (cluster/node/node_join.h). Threads: main. */
 
-/* Appends it. RESULT_MEMORY. */
-Result cluster_settings_write(const Config *config, Buffer *out);
-
 #endif

@@ -37,7 +37,9 @@ static Result checkpoint_fail(const Checkpoint *checkpoint, Result rc, Buffer *a
     return rc;
 }
 
-Result checkpoint_prepare(Checkpoint *checkpoint, const char *directory, Buffer *answer)
+/* Makes the folder checkpoint->draft, for what is to stand beside the copy. RESULT_EXISTS: a
+ * checkpoint is being made already; RESULT_IO and the like. answer gets a sentence then. */
+static Result checkpoint_prepare(Checkpoint *checkpoint, const char *directory, Buffer *answer)
 {
     if (checkpoint->runs) {
         (void)buffer_append_string(answer, "a checkpoint is being made already");
@@ -56,8 +58,9 @@ Result checkpoint_prepare(Checkpoint *checkpoint, const char *directory, Buffer 
     return rc == RESULT_OK ? rc : checkpoint_fail(checkpoint, rc, answer);
 }
 
-Result checkpoint_begin(Checkpoint *checkpoint, MDB_env *env, void (*ring)(void *context),
-                        void *context, Buffer *answer)
+/* Begins the copy. ring is called by the thread when it is done. Errors as before. */
+static Result checkpoint_begin(Checkpoint *checkpoint, MDB_env *env, void (*ring)(void *context),
+                               void *context, Buffer *answer)
 {
     checkpoint->env = env;
     checkpoint->ring = ring;
@@ -143,7 +146,8 @@ static void network_look_at(NetworkSide *side, bool out, MonoTime since, const c
     side->out = out;
 }
 
-unsigned network_look(NetworkLook *look, AgentParts *parts, MonoTime now, WallTime wall)
+/* Looks, and does what is to be done. PAUSE_NETWORK, or 0. */
+static unsigned network_look(NetworkLook *look, AgentParts *parts, MonoTime now, WallTime wall)
 {
     bool tries = false;
     OutageReport gateway = network_watch_gateway(parts->network, now, &tries);
@@ -162,7 +166,7 @@ unsigned network_look(NetworkLook *look, AgentParts *parts, MonoTime now, WallTi
     return look->transfers.out || (is_gateways && !tries) ? PAUSE_NETWORK : 0u;
 }
 
-bool network_look_is_out(const NetworkLook *look)
+static bool network_look_is_out(const NetworkLook *look)
 {
     return look->transfers.out || look->names.out || look->gateway.out;
 }
@@ -175,7 +179,8 @@ static bool network_look_ask_again(AgentParts *parts, int64_t by_ms)
     return parts_revive(parts, &order) == RESULT_OK;
 }
 
-void network_look_recheck(NetworkLook *look, AgentParts *parts, MonoTime now, WallTime wall)
+/* Has names asked for again whose time has come. */
+static void network_look_recheck(NetworkLook *look, AgentParts *parts, MonoTime now, WallTime wall)
 {
     int64_t recheck_ms = parts->config->politeness_name_recheck;
     if (recheck_ms == 0 || mono_before(now, look->next_recheck)) {
@@ -191,12 +196,15 @@ void network_look_recheck(NetworkLook *look, AgentParts *parts, MonoTime now, Wa
     look->next_recheck = mono_add_ms(now, step_ms);
 }
 
-MonoTime network_look_next(const NetworkLook *look)
+/* When network_look_recheck is to be called again. */
+static MonoTime network_look_next(const NetworkLook *look)
 {
     return look->next_recheck.ns == 0 ? MONO_NEVER : look->next_recheck;
 }
 
-bool network_look_once_more(NetworkLook *look, AgentParts *parts)
+/* The crawl is about to end. True: it is not to, since all names of which it is not yet believed
+ * that they do not exist are asked for first; only once. */
+static bool network_look_once_more(NetworkLook *look, AgentParts *parts)
 {
     bool may_bring = !look->looked_once_more && parts->config->politeness_name_recheck > 0 &&
                      stats_get(&parts->stats.hosts_parked) > 0;
@@ -206,7 +214,8 @@ bool network_look_once_more(NetworkLook *look, AgentParts *parts)
 
 /* ---- the clock ---- */
 
-void network_look_at_clock(NetworkLook *look, MonoTime now, WallTime wall)
+/* Says in the log when the system's clock was set. */
+static void network_look_at_clock(NetworkLook *look, MonoTime now, WallTime wall)
 {
     int64_t clock_us = wall.us - (now.ns + clock_asleep_ns()) / 1000;
     int64_t step_us = clock_us - look->clock_us;

@@ -46,12 +46,6 @@ typedef struct Checkpoint {
     int code; /* of LMDB or errno; the thread's until is_done */
 } Checkpoint; /* all zero: none */
 
-/* Makes the folder checkpoint->draft, for what is to stand beside the copy. RESULT_EXISTS: a
- * checkpoint is being made already; RESULT_IO and the like. answer gets a sentence then. */
-Result checkpoint_prepare(Checkpoint *checkpoint, const char *directory, Buffer *answer);
-/* Begins the copy. ring is called by the thread when it is done. Errors as before. */
-Result checkpoint_begin(Checkpoint *checkpoint, MDB_env *env, void (*ring)(void *context),
-                        void *context, Buffer *answer);
 /* False: none is done. True, once: *rc is what came of it, answer gets a sentence. */
 bool checkpoint_end(Checkpoint *checkpoint, Result *rc, Buffer *answer);
 /* Waits for the end of the one that is being made. */
@@ -85,19 +79,6 @@ typedef struct NetworkLook {
     bool looked_once_more; /* before the end */
     int64_t clock_us;      /* wall time less the time the machine has been up; 0: not yet known */
 } NetworkLook;
-
-/* Looks, and does what is to be done. PAUSE_NETWORK, or 0. */
-unsigned network_look(NetworkLook *look, AgentParts *parts, MonoTime now, WallTime wall);
-bool network_look_is_out(const NetworkLook *look);
-/* Has names asked for again whose time has come. */
-void network_look_recheck(NetworkLook *look, AgentParts *parts, MonoTime now, WallTime wall);
-/* When network_look_recheck is to be called again. */
-MonoTime network_look_next(const NetworkLook *look);
-/* The crawl is about to end. True: it is not to, since all names of which it is not yet believed
- * that they do not exist are asked for first; only once. */
-bool network_look_once_more(NetworkLook *look, AgentParts *parts);
-/* Says in the log when the system's clock was set. */
-void network_look_at_clock(NetworkLook *look, MonoTime now, WallTime wall);
 
 typedef struct Helm {
     AgentParts *parts;

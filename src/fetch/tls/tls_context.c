@@ -44,7 +44,8 @@ void tls_certificates_destroy(TlsCertificates *certificates)
     tls_certificates_init(certificates);
 }
 
-X509 *tls_certificate_decode(X509 **place, const unsigned char **der, long length)
+/* As d2i_X509. */
+static X509 *tls_certificate_decode(X509 **place, const unsigned char **der, long length)
 {
     union { /* OpenSSL's own type of whatever is decoded */
         X509 **from;

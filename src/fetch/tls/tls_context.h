@@ -91,8 +91,6 @@ void tls_certificates_destroy(TlsCertificates *certificates);
  * (place may be NULL) instead of what is there. NULL: it is none. */
 X509 *tls_certificates_read(TlsCertificates *certificates, X509 **place, const unsigned char **der,
                             long length);
-/* The same, of a thread that keeps none. */
-X509 *tls_certificate_decode(X509 **place, const unsigned char **der, long length);
 
 /* Whom the next connection is made to. */
 typedef struct TlsPeer {

@@ -111,32 +111,15 @@ void mailbox_close(Mailbox *mailbox)
 
 /* ---- Frontier notice ---- */
 
-ChangeNotice *change_notice_new(const DistributorChange *change)
-{
-    ChangeNotice *notice = malloc(sizeof *notice);
-    if (notice != NULL) {
-        *notice = (ChangeNotice){.news = NEWS_OPTIONS, .change = *change};
-    }
-    return notice;
-}
-
-void change_notice_take(ChangeNotice *notice, Distributor *distributor, MonoTime now)
+/* Frees the notice. */
+static void change_notice_take(ChangeNotice *notice, Distributor *distributor, MonoTime now)
 {
     distributor_replan(distributor, &notice->change, now);
     free(notice);
 }
 
-LeaseNotice *lease_notice_new(const LeaseNotice *notice)
-{
-    LeaseNotice *copy = malloc(sizeof *copy);
-    if (copy != NULL) {
-        *copy = *notice;
-        copy->news = NEWS_LEASE;
-    }
-    return copy;
-}
-
-void lease_notice_take(LeaseNotice *notice, Workbench *workbench, MonoTime now)
+/* Frees the notice. */
+static void lease_notice_take(LeaseNotice *notice, Workbench *workbench, MonoTime now)
 {
     switch (notice->kind) {
     case LEASE_NOTICE_GRANTED:
@@ -153,7 +136,8 @@ void lease_notice_take(LeaseNotice *notice, Workbench *workbench, MonoTime now)
     free(notice);
 }
 
-ErrandNotice *errand_notice_new(uint32_t host, ErrandOutcome outcome, ErrandAnswer *answer)
+/* Takes the answer, in any case. */
+static ErrandNotice *errand_notice_new(uint32_t host, ErrandOutcome outcome, ErrandAnswer *answer)
 {
     ErrandNotice *notice = malloc(sizeof *notice);
     if (notice == NULL) {
@@ -164,13 +148,16 @@ ErrandNotice *errand_notice_new(uint32_t host, ErrandOutcome outcome, ErrandAnsw
     return notice;
 }
 
-void errand_notice_take(ErrandNotice *notice, Distributor *distributor, MonoTime now, WallTime wall)
+/* Frees the notice. */
+static void errand_notice_take(ErrandNotice *notice, Distributor *distributor, MonoTime now,
+                               WallTime wall)
 {
     distributor_told(distributor, notice->host, notice->outcome, notice->answer, now, wall);
     free(notice);
 }
 
-void errand_notice_delete(ErrandNotice *notice)
+/* One that nobody has taken; NULL is allowed. */
+static void errand_notice_delete(ErrandNotice *notice)
 {
     if (notice != NULL) {
         errand_answer_delete(notice->answer);
@@ -542,7 +529,11 @@ void frontier_committed(Frontier *frontier, CommitNotice *notice)
 /* Without memory the lease runs out unused. */
 void frontier_lease(Frontier *frontier, const LeaseNotice *notice)
 {
-    LeaseNotice *message = lease_notice_new(notice);
+    LeaseNotice *message = malloc(sizeof *message);
+    if (message != NULL) {
+        *message = *notice;
+        message->news = NEWS_LEASE;
+    }
     if (message != NULL && !mailbox_post(&frontier->todo_inbox, message)) {
         free(message); /* after the end */
     }
@@ -597,7 +588,10 @@ void frontier_set_connections(Frontier *frontier, size_t connections)
 
 Result frontier_change(Frontier *frontier, const DistributorChange *change)
 {
-    ChangeNotice *message = change_notice_new(change);
+    ChangeNotice *message = malloc(sizeof *message);
+    if (message != NULL) {
+        *message = (ChangeNotice){.news = NEWS_OPTIONS, .change = *change};
+    }
     if (message == NULL) {
         return RESULT_MEMORY;
     }

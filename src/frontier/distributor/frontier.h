@@ -139,20 +139,6 @@ typedef struct ErrandNotice {
     ErrandAnswer *answer; /* owned; may be NULL */
 } ErrandNotice;
 
-ChangeNotice *change_notice_new(const DistributorChange *change);
-/* Each of these frees the notice. */
-void change_notice_take(ChangeNotice *notice, Distributor *distributor, MonoTime now);
-
-LeaseNotice *lease_notice_new(const LeaseNotice *notice);
-void lease_notice_take(LeaseNotice *notice, Workbench *workbench, MonoTime now);
-
-/* Takes the answer, in any case. */
-ErrandNotice *errand_notice_new(uint32_t host, ErrandOutcome outcome, ErrandAnswer *answer);
-void errand_notice_take(ErrandNotice *notice, Distributor *distributor, MonoTime now,
-                        WallTime wall);
-/* One that nobody has taken; NULL is allowed. */
-void errand_notice_delete(ErrandNotice *notice);
-
 typedef struct FrontierOptions {
     DistributorOptions distributor;
     PolitenessOptions politeness;

@@ -28,7 +28,7 @@ Result visit_guest_add(Distributor *distributor, VisitState *guest)
                    origin_key(guest->identity.origin, guest->identity.origin_length), guest);
 }
 
-void visit_guest_remove(Distributor *distributor, const VisitState *guest)
+static void visit_guest_remove(Distributor *distributor, const VisitState *guest)
 {
     (void)map_remove(&distributor->guests,
                      origin_key(guest->identity.origin, guest->identity.origin_length));

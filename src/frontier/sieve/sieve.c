@@ -124,7 +124,8 @@ static Result on_lost(void *context, const DrumEvent *event)
     return RESULT_OK;
 }
 
-DrumDispatcher sieve_merge_dispatcher(SieveMerge *merge)
+/* The functions that the drum calls during this merge. The merge must not be moved in memory. */
+static DrumDispatcher sieve_merge_dispatcher(SieveMerge *merge)
 {
     return (DrumDispatcher){.context = merge,
                             .unique_key_update = on_new,
@@ -135,7 +136,8 @@ DrumDispatcher sieve_merge_dispatcher(SieveMerge *merge)
 
 /* ---- one generation ---- */
 
-Result sieve_merge_begin(SieveMerge *merge)
+/* Begins with the oldest sealed generation. RESULT_NOT_FOUND: there is none. */
+static Result sieve_merge_begin(SieveMerge *merge)
 {
     Result rc = drum_merge_begin(merge->drum, &merge->drum_merge);
     if (rc != RESULT_OK) {
@@ -203,7 +205,8 @@ static Result write_lists(SieveMerge *merge, MonoTime until)
     return RESULT_OK;
 }
 
-Result sieve_merge_step(SieveMerge *merge, MonoTime until)
+/* Does the next piece, until soon after `until`. */
+static Result sieve_merge_step(SieveMerge *merge, MonoTime until)
 {
     DrumProgress progress = drum_merge_progress(merge->drum_merge);
     Result rc = RESULT_OK;
@@ -241,7 +244,22 @@ Result sieve_merge_step(SieveMerge *merge, MonoTime until)
     return rc;
 }
 
-void sieve_merge_settle(SieveMerge *merge, bool committed)
+/* Frees what the merge holds. The next merge continues where this one was last committed. */
+static void sieve_merge_end(SieveMerge *merge)
+{
+    if (merge->drum_merge != NULL) {
+        (void)drum_merge_end(merge->drum,
+                             merge->drum_merge); /* a file that stays is dropped later */
+        merge->drum_merge = NULL;
+    }
+    sieve_sort_end(&merge->sort);
+    sieve_edges_destroy(&merge->edges);
+    free(merge->targets);
+    merge->targets = NULL;
+}
+
+/* Says whether the transaction of the last step was committed or aborted. */
+static void sieve_merge_settle(SieveMerge *merge, bool committed)
 {
     drum_merge_settle(merge->drum_merge, committed);
     if (committed) {
@@ -258,19 +276,6 @@ void sieve_merge_settle(SieveMerge *merge, bool committed)
         sieve_merge_end(merge);
     }
     merge->finished = false;
-}
-
-void sieve_merge_end(SieveMerge *merge)
-{
-    if (merge->drum_merge != NULL) {
-        (void)drum_merge_end(merge->drum,
-                             merge->drum_merge); /* a file that stays is dropped later */
-        merge->drum_merge = NULL;
-    }
-    sieve_sort_end(&merge->sort);
-    sieve_edges_destroy(&merge->edges);
-    free(merge->targets);
-    merge->targets = NULL;
 }
 
 /* ---- Sieve state ---- */
@@ -307,7 +312,7 @@ Result sieve_state_read(MDB_txn *txn, MDB_dbi crawl, SieveState *state)
     return RESULT_OK;
 }
 
-Result sieve_state_write(MDB_txn *txn, MDB_dbi crawl, const SieveState *state)
+static Result sieve_state_write(MDB_txn *txn, MDB_dbi crawl, const SieveState *state)
 {
     char name[] = SIEVE_STATE_KEY;
     uint64_t words[STATE_WORDS] = {htole64(STATE_VERSION),

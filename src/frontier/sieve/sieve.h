@@ -84,7 +84,6 @@ typedef struct SieveState {
 
 /* The state; zeroes when there is none. */
 Result sieve_state_read(MDB_txn *txn, MDB_dbi crawl, SieveState *state);
-Result sieve_state_write(MDB_txn *txn, MDB_dbi crawl, const SieveState *state);
 
 /* Sieve merge: looks up the links of one generation, in pieces.
  *
@@ -130,17 +129,6 @@ typedef struct SieveMerge {
     SieveSource source;
     uint64_t lost; /* links */
 } SieveMerge;
-
-/* The functions that the drum calls during this merge. The merge must not be moved in memory. */
-DrumDispatcher sieve_merge_dispatcher(SieveMerge *merge);
-/* Begins with the oldest sealed generation. RESULT_NOT_FOUND: there is none. */
-Result sieve_merge_begin(SieveMerge *merge);
-/* Does the next piece, until soon after `until`. */
-Result sieve_merge_step(SieveMerge *merge, MonoTime until);
-/* Says whether the transaction of the last step was committed or aborted. */
-void sieve_merge_settle(SieveMerge *merge, bool committed);
-/* Frees what the merge holds. The next merge continues where this one was last committed. */
-void sieve_merge_end(SieveMerge *merge);
 
 /* Sieve walk: which pages' links wait in the bucket files, and are all there.
  *

@@ -35,7 +35,8 @@ static VisitState *visit_state_of(HeapNode *node)
     return HEAP_ELEMENT(node, VisitState, todo.by_time);
 }
 
-WorkbenchEntry *workbench_entry_new(const IpAddress *address, MonoTime floor)
+/* NULL without memory. floor: its next fetch. */
+static WorkbenchEntry *workbench_entry_new(const IpAddress *address, MonoTime floor)
 {
     WorkbenchEntry *entry = calloc(1, sizeof *entry);
     if (entry == NULL) {
@@ -53,7 +54,8 @@ WorkbenchEntry *workbench_entry_new(const IpAddress *address, MonoTime floor)
     return entry;
 }
 
-void workbench_entry_delete(WorkbenchEntry *entry)
+/* Visit states are not freed. */
+static void workbench_entry_delete(WorkbenchEntry *entry)
 {
     heap_destroy(&entry->waiting);
     for (size_t s = 0; s < STANDINGS; s++) {
@@ -62,7 +64,8 @@ void workbench_entry_delete(WorkbenchEntry *entry)
     free(entry);
 }
 
-Result workbench_entry_enqueue(WorkbenchEntry *entry, VisitState *visit_state)
+/* RESULT_MEMORY: it is not queued. */
+static Result workbench_entry_enqueue(WorkbenchEntry *entry, VisitState *visit_state)
 {
     visit_state->todo.ready = false;
     visit_state->todo.standing =
@@ -71,13 +74,14 @@ Result workbench_entry_enqueue(WorkbenchEntry *entry, VisitState *visit_state)
                      visit_state_next_time(visit_state).ns, visit_state->identity.host);
 }
 
-void workbench_entry_dequeue(WorkbenchEntry *entry, VisitState *visit_state)
+/* It is queued. */
+static void workbench_entry_dequeue(WorkbenchEntry *entry, VisitState *visit_state)
 {
     Heap *ready = &entry->ready[visit_state->todo.standing];
     heap_remove(visit_state->todo.ready ? ready : &entry->waiting, &visit_state->todo.by_time);
 }
 
-Result workbench_entry_ripen(WorkbenchEntry *entry, MonoTime now)
+static Result workbench_entry_ripen(WorkbenchEntry *entry, MonoTime now)
 {
     Result rc = RESULT_OK;
     HeapNode *node = heap_top(&entry->waiting);
@@ -103,14 +107,16 @@ bool workbench_entry_has_ready(const WorkbenchEntry *entry)
            0;
 }
 
-VisitState *workbench_entry_take(WorkbenchEntry *entry, Standing standing)
+/* Takes out the first one that is ready; there is one. */
+static VisitState *workbench_entry_take(WorkbenchEntry *entry, Standing standing)
 {
     return visit_state_of(heap_pop(&entry->ready[standing]));
 }
 
 /* ---- Due entries ---- */
 
-void due_entries_init(DueEntries *due)
+/* The bias is strict. */
+static void due_entries_init(DueEntries *due)
 {
     *due = (DueEntries){.bias = {.kind = LEVEL_BIAS_STRICT}};
     for (size_t s = 0; s < STANDINGS; s++) {
@@ -120,7 +126,7 @@ void due_entries_init(DueEntries *due)
     }
 }
 
-void due_entries_destroy(DueEntries *due)
+static void due_entries_destroy(DueEntries *due)
 {
     for (size_t s = 0; s < STANDINGS; s++) {
         for (size_t i = 0; i < SCHEDULE_MAX_LEVELS; i++) {
@@ -136,8 +142,8 @@ static void note_level(DueEntries *due, Standing standing, unsigned level)
     due->levels[standing] = due->at[standing][level].count > 0 ? levels | bit : levels & ~bit;
 }
 
-Result due_entries_add(DueEntries *due, Standing standing, DuePlace *place, unsigned level,
-                       MonoTime time)
+static Result due_entries_add(DueEntries *due, Standing standing, DuePlace *place, unsigned level,
+                              MonoTime time)
 {
     place->level = (uint8_t)(level < SCHEDULE_MAX_LEVELS ? level : SCHEDULE_MAX_LEVELS - 1);
     Result rc = heap_push(&due->at[standing][place->level], &place->node, time.ns, due->n_added++);
@@ -148,14 +154,17 @@ Result due_entries_add(DueEntries *due, Standing standing, DuePlace *place, unsi
     return rc;
 }
 
-void due_entries_remove(DueEntries *due, Standing standing, DuePlace *place)
+/* level: the best of what it offers. RESULT_MEMORY: it is not in. */
+static void due_entries_remove(DueEntries *due, Standing standing, DuePlace *place)
 {
     heap_remove(&due->at[standing][place->level], &place->node);
     due->count[standing]--;
     note_level(due, standing, place->level);
 }
 
-DuePlace *due_entries_next(const DueEntries *due, const bool open[STANDINGS], Standing *standing)
+/* The place whose turn it is, among the standings that are open; NULL. It stays in. */
+static DuePlace *due_entries_next(const DueEntries *due, const bool open[STANDINGS],
+                                  Standing *standing)
 {
     uint64_t levels = 0;
     for (size_t s = 0; s < STANDINGS; s++) {

@@ -63,16 +63,6 @@ typedef struct DueEntries {
     uint64_t n_added; /* equals go in this order */
 } DueEntries;
 
-/* The bias is strict. */
-void due_entries_init(DueEntries *due);
-void due_entries_destroy(DueEntries *due);
-/* level: the best of what it offers. RESULT_MEMORY: it is not in. */
-Result due_entries_add(DueEntries *due, Standing standing, DuePlace *place, unsigned level,
-                       MonoTime time);
-void due_entries_remove(DueEntries *due, Standing standing, DuePlace *place);
-/* The place whose turn it is, among the standings that are open; NULL. It stays in. */
-DuePlace *due_entries_next(const DueEntries *due, const bool open[STANDINGS], Standing *standing);
-
 /* Workbench entry: one IP address and the visit states that are fetched from it.
  *
  * What: its visit states wait until their time has come, and are ready then, by standing
@@ -114,19 +104,8 @@ struct WorkbenchEntry {
     enum { ENTRY_NOWHERE, ENTRY_WAITING, ENTRY_DUE, ENTRY_RESTING, ENTRY_LEASING } queue;
 };
 
-/* NULL without memory. floor: its next fetch. */
-WorkbenchEntry *workbench_entry_new(const IpAddress *address, MonoTime floor);
-/* Visit states are not freed. */
-void workbench_entry_delete(WorkbenchEntry *entry);
-
-/* Queues a visit state, or takes out one that is queued. RESULT_MEMORY: it is not queued. */
-Result workbench_entry_enqueue(WorkbenchEntry *entry, VisitState *visit_state);
-void workbench_entry_dequeue(WorkbenchEntry *entry, VisitState *visit_state);
 /* Visit states whose time has come get ready. */
-Result workbench_entry_ripen(WorkbenchEntry *entry, MonoTime now);
 bool workbench_entry_has_ready(const WorkbenchEntry *entry);
-/* Takes out the first one that is ready; there is one. */
-VisitState *workbench_entry_take(WorkbenchEntry *entry, Standing standing);
 
 /* Of new hosts those that have answered go first, as if the others were due so much later: the
  * hosts that came first are proven before all are asked for their robots.txt. */

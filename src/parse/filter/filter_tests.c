@@ -191,8 +191,9 @@ Result filter_regex_compile(FilterAtom *atom, char message[FILTER_REGEX_MESSAGE_
     return RESULT_OK;
 }
 
-bool filter_regex_matches(const FilterAtom *atom, const char *text, size_t length,
-                          FilterScratch *scratch)
+/* Whether the regular expression of an atom matches. */
+static bool filter_regex_matches(const FilterAtom *atom, const char *text, size_t length,
+                                 FilterScratch *scratch)
 {
     int rc =
         pcre2_match(atom->regex, (PCRE2_SPTR)text, length, 0, 0, scratch->match, scratch->context);

@@ -21,9 +21,6 @@
  * and offset where in the item. RESULT_MEMORY. */
 Result filter_regex_compile(FilterAtom *atom, char message[FILTER_REGEX_MESSAGE_BYTES],
                             size_t *offset);
-/* Whether the regular expression of an atom matches. */
-bool filter_regex_matches(const FilterAtom *atom, const char *text, size_t length,
-                          FilterScratch *scratch);
 
 /* The i-th type of atoms, or NULL behind the last. */
 const FilterAtomType *filter_atom_type(size_t i);

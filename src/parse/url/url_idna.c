@@ -28,12 +28,14 @@ void url_codes_destroy(UrlCodes *codes)
     *codes = (UrlCodes){.at = NULL};
 }
 
-Result url_codes_add(UrlCodes *codes, uint32_t c)
+/* RESULT_MEMORY. */
+static Result url_codes_add(UrlCodes *codes, uint32_t c)
 {
     return array_add(&codes->at, &codes->n, sizeof c, &c);
 }
 
-unsigned url_nfc_properties(uint32_t c)
+/* The packed properties of a code point (url_idna_tables.h). */
+static unsigned url_nfc_properties(uint32_t c)
 {
     size_t low = 0;
     size_t high = url_idna_n_properties;

@@ -27,11 +27,6 @@ typedef struct UrlCodes {
 } UrlCodes;
 
 void url_codes_destroy(UrlCodes *codes);
-/* RESULT_MEMORY. */
-Result url_codes_add(UrlCodes *codes, uint32_t c);
-
-/* The packed properties of a code point (url_idna_tables.h). */
-unsigned url_nfc_properties(uint32_t c);
 
 /* Appends the composed form of in[0..n) to out, which is empty. RESULT_MEMORY. */
 Result url_nfc(const uint32_t *in, size_t n, UrlCodes *out);

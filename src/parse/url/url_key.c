@@ -55,14 +55,15 @@ static bool looks_random(const char *value, size_t length)
     return length >= least && has_digit && has_letter;
 }
 
-bool url_key_is_session(const char *name, size_t name_length, const char *value,
-                        size_t value_length)
+/* Whether a parameter carries a session or merely tracks; name and value as in the query. */
+static bool url_key_is_session(const char *name, size_t name_length, const char *value,
+                               size_t value_length)
 {
     return url_key_is_one_of(name, name_length, session_names, COUNT(session_names)) &&
            looks_random(value, value_length);
 }
 
-bool url_key_is_tracking(const char *name, size_t name_length)
+static bool url_key_is_tracking(const char *name, size_t name_length)
 {
     for (size_t i = 0; i < COUNT(tracking_prefixes); i++) {
         size_t n = strlen(tracking_prefixes[i]);

@@ -37,9 +37,4 @@ typedef struct UrlKeyOptions {
 /* Appends the key. options may be NULL: all off. Errors as buffer_append; out is as before then. */
 Result url_key(const Url *url, const UrlKeyOptions *options, Buffer *out);
 
-/* Whether a parameter carries a session or merely tracks; name and value as in the query. */
-bool url_key_is_session(const char *name, size_t name_length, const char *value,
-                        size_t value_length);
-bool url_key_is_tracking(const char *name, size_t name_length);
-
 #endif

@@ -330,7 +330,9 @@ static Result read_all_queues(Histogram *queues, PageDB *db)
     return rc;
 }
 
-Result report_hosts_read(ReportHosts *hosts, PageDB *db)
+/* Reads all records of hosts. RESULT_NOT_FOUND: the database has no table of hosts (a user of the
+ * library made it). RESULT_DAMAGED, RESULT_IO. */
+static Result report_hosts_read(ReportHosts *hosts, PageDB *db)
 {
     MDB_txn *txn = NULL;
     HostRows *table = NULL;

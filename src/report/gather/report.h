@@ -138,10 +138,6 @@ typedef struct ReportHosts {
     HostRanking failing;        /* by attempts without an answer and answers 5xx */
 } ReportHosts;
 
-/* Reads all records of hosts. RESULT_NOT_FOUND: the database has no table of hosts (a user of the
- * library made it). RESULT_DAMAGED, RESULT_IO. */
-Result report_hosts_read(ReportHosts *hosts, PageDB *db);
-
 typedef struct Report {
     const char *directory; /* borrowed */
     PageDB *db;            /* borrowed */
