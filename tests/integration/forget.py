@@ -222,19 +222,26 @@ def killed_at_any_instant(report, path):
 def while_it_runs(report, path):
     directory = path + "/crawl"
     with harness.Web(path, hosts=20, addresses=20, pages=2000) as web:
-        command = harness.crawl_command(web, directory, *OPTIONS, "--set", "sieve.least_urls=0",
-                                        wait="60ms", ip_wait="20ms")
+        command = harness.crawl_command(web, directory, *OPTIONS, "--set", "sieve.least_urls=0", "--set",
+                                        f"control.alert_command=cat >> {path}/told", wait="60ms", ip_wait="20ms")
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as process:
             harness.until(lambda: len(web.requests()) > 400)
-            host = busiest([harness.url_of(r) for r in web.requests()])
+            host, denied = busiest([harness.url_of(r) for r in web.requests()]), "h00019.web.test"
+            ragno("ctl", directory, "deny", denied if denied != host else "h00018.web.test")
             answer = ragno("forget", directory, host)
             moment = time.time()
             report.check("a running crawl forgets", answer.returncode == 0 and
                          "forgotten:" in answer.stdout, answer.stdout + answer.stderr)
             report.check("and goes on, as the same process", process.poll() is None or
                          process.returncode == 0)
+            with open(directory + "/ragno.log") as log:
+                report.check("a stop for an erasure is not told as an end", "all that is left is denied" not in log.read() and
+                             not os.path.exists(path + "/told"))
+            harness.until(lambda: ragno("ctl", directory, "allow", denied if denied != host else "h00018.web.test").returncode == 0)
             report.equal("it ends by itself", harness.ended(process), 0)
+            with open(path + "/told") as told:
+                report.equal("which is told once", told.read().count('"event": "end"'), 1)
         web.stop()
         report.equal("it was not asked any more",
                      [r.path for r in web.requests() if r.host == host and r.start / 1e6 > moment], [])

@@ -496,13 +496,16 @@ static int end_run(Watch *watch, CrawlStore *store)
     if (rc != RESULT_OK) {
         LOG_WARN("agent", "times were not saved", "error=\"%s\"", result_name(rc));
     }
+    bool anew = helm->options->erase != NULL && *helm->options->erase; /* it goes on at once */
     monitor_set_state(helm->monitor,
-                      helm->status == EXIT_FINISHED ? STATE_FINISHED : STATE_STOPPED);
-    monitor_finish(helm->monitor);
+                      helm->status == EXIT_FINISHED && !anew ? STATE_FINISHED : STATE_STOPPED);
+    monitor_finish(helm->monitor, anew);
     desk_close(watch->desk);
     web_close(watch->web);
-    judge_seeds(helm, store);
-    agent_judge_denied(helm, store);
+    if (!anew) {
+        judge_seeds(helm, store);
+        agent_judge_denied(helm, store);
+    }
     if (!helm->options->quiet) {
         SeedVerdict verdict;
         summary_print(&store->tables, store->directory, ingest_totals(parts->ingest), helm->why,

@@ -466,12 +466,14 @@ MonoTime monitor_next(const Monitor *monitor)
     return mono_before(monitor->next_memory, next) ? monitor->next_memory : next;
 }
 
-void monitor_finish(Monitor *monitor)
+void monitor_finish(Monitor *monitor, bool goes_on)
 {
     StatusSample s;
     sample(monitor, mono_now(), &s);
     monitor_write_line(monitor, &s);
-    alerts_end(&monitor->alerts, &monitor->line_before, &s);
+    if (!goes_on) {
+        alerts_end(&monitor->alerts, &monitor->line_before, &s);
+    }
     if (monitor->progress) {
         log_set_echo_hook(NULL);
         if (monitor->terminal) {

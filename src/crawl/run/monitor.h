@@ -45,8 +45,9 @@ void monitor_set_state(Monitor *monitor, CrawlState state);
 /* Does what is due. */
 void monitor_tick(Monitor *monitor, MonoTime now);
 MonoTime monitor_next(const Monitor *monitor);
-/* Writes the last line of status.log and ends the progress line. */
-void monitor_finish(Monitor *monitor);
+/* Writes the last line of status.log and ends the progress line; goes_on: the crawl starts anew at
+ * once, which is no end that anybody is to be told of. */
+void monitor_finish(Monitor *monitor, bool goes_on);
 /* Whether an operator's command is still to be told of something; and waits for it, until hurry can
  * be read at the latest (alerts.h). */
 bool monitor_is_telling(const Monitor *monitor);
