@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/core/hours.h"
-#include "store/archive/warc_load.h"
+#include "store/archive/warc_reader.h"
 #include "store/pages/page_db_open.h"
 #include "store/pages/page_db_read.h"
 

@@ -13,7 +13,7 @@
 #include "parse/http/decode.h"
 #include "parse/robots/robots.h"
 #include "parse/url/url.h"
-#include "store/archive/warc_load.h"
+#include "store/archive/warc_reader.h"
 #include "store/pages/page_db_read.h"
 
 #define STATEMENTS_MOST 256u

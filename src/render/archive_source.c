@@ -8,7 +8,7 @@
 #include "parse/http/decode.h"
 #include "parse/http/http_header.h"
 #include "parse/url/url.h"
-#include "store/archive/warc_load.h"
+#include "store/archive/warc_reader.h"
 
 #define SOURCE_MAX_RATIO 200u
 #define SOURCE_DICE      8u /* characters of a value that looks like a clock or dice */

@@ -9,7 +9,6 @@
 #include "exact_copy.h"
 #include "store/records/page_info.h"
 #include "store/format/page_links.h"
-#include "store/format/page_links_records.h"
 #include "store/format/page_packs.h"
 #include "store/format/page_record.h"
 

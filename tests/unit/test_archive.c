@@ -1,5 +1,4 @@
 #include "page/archive.h"
-#include "store/archive/warc_load.h"
 #include "store/archive/warc_reader.h"
 #include "store_fixture.h"
 #include "warc_samples.h"

@@ -12,7 +12,6 @@
 #include "store/pages/page_db.h"
 #include "store/page_tables/page_store.h"
 #include "store/format/page_links.h"
-#include "store/format/page_links_records.h"
 
 enum { MOST = 300, PAGES = 2000 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "command/top/top_terminal.h"
-#include "command/top/top_view.h"
+#include "command/top/top.h"
 #include "frontier/visit/politeness.h"
 #include "unit.h"
 

@@ -6,7 +6,6 @@
 
 #include "store/cdxj/cdxj.h"
 #include "store/archive/warc_files.h"
-#include "store/archive/warc_load.h"
 #include "store/archive/warc_reader.h"
 #include "unit.h"
 #include "warc_samples.h"

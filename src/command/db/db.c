@@ -8,7 +8,7 @@
 #include "parse/http/decode.h"
 #include "parse/http/http_header.h"
 #include "rules/dedup.h"
-#include "store/archive/warc_load.h"
+#include "store/archive/warc_reader.h"
 #include "store/pages/page_db_open.h"
 #include "store/pages/page_db_read.h"
 

@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "base/memory/file.h"
-#include "command/export/export_captures.h"
+#include "command/export/export_view.h"
 #include "command/export/host_export.h"
 #include "command/export/page_export.h"
 #include "command/part/part_command.h"
 #include "command/text/text_export.h"
+#include "command/text/text_jobs.h"
+#include "command/text/text_page.h"
 #include "command/wacz/wacz_export.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
@@ -18,7 +20,301 @@
 #include "crawl/input_file.h"
 #include "crawl/progress.h"
 #include "crawl/short_read.h"
+#include "page/tool/text_language.h"
+#include "parse/host/domain.h"
+#include "parse/http/http_header.h"
+#include "parse/url/url.h"
+#include "store/cdxj/surt.h"
 #include "store/pages/page_db_open.h"
+
+/* ---- Captures ---- */
+
+typedef struct CaptureCommand {
+    TextExport archive;
+    ExportFormat format;
+    bool no_language;
+    bool header;
+} CaptureCommand;
+
+typedef struct CaptureTable {
+    const CaptureCommand *command;
+    TextJobs jobs;
+    TextSource *source;
+    TextPages *pages;
+    TextFilter filter;
+    ExportRows rows;
+    Url url;
+    Url target; /* of a redirect */
+    Buffer surt;
+    Progress progress;
+} CaptureTable;
+
+static const char capture_usage[] =
+    "usage: ragno export DIR captures [OPTION]...\n"
+    "  --format tsv|csv|jsonl   default jsonl\n"
+    "  --header                 a line of names first; CSV has one\n"
+    "  --no-language            do not find out the language\n"
+    "  -o, --output FILE        default standard output\n";
+
+/* ---- columns ---- */
+
+static void capture_bytes(CaptureTable *table, const char *name, WarcBytes value)
+{
+    if (value.length == 0) {
+        export_nothing(&table->rows, name);
+    } else {
+        export_text(&table->rows, name, value.bytes, value.length);
+    }
+}
+
+static void capture_string(CaptureTable *table, const char *name, const char *value)
+{
+    capture_bytes(table, name,
+                  value == NULL ? warc_bytes("", 0) : warc_bytes(value, strlen(value)));
+}
+
+static WarcBytes capture_field(const WarcRecord *record, const char *name)
+{
+    WarcBytes value = warc_bytes("", 0);
+    (void)warc_record_field(record, name, &value);
+    return value;
+}
+
+static void capture_url(CaptureTable *table, WarcBytes uri)
+{
+    Url *url = &table->url;
+    buffer_reset(&table->surt);
+    (void)surt_append(&table->surt, uri.bytes, uri.length);
+    capture_bytes(table, "url_surtkey", warc_bytes(table->surt.data, table->surt.length));
+    capture_bytes(table, "url", uri);
+    if (url_parse(url, NULL, uri.bytes, uri.length) != RESULT_OK) {
+        export_nothing(&table->rows, "url_host_name");
+        export_nothing(&table->rows, "url_host_registered_domain");
+        export_nothing(&table->rows, "url_protocol");
+        export_nothing(&table->rows, "url_port");
+        export_nothing(&table->rows, "url_path");
+        export_nothing(&table->rows, "url_query");
+        return;
+    }
+    Domain domain = domain_of_url(url);
+    bool has_query = url->query_start < url->length;
+    uint32_t query = has_query ? url->query_start + 1 : url->length;
+    capture_bytes(table, "url_host_name",
+                  warc_bytes(url->href + url->host_start, url->host_end - url->host_start));
+    capture_bytes(table, "url_host_registered_domain", warc_bytes(domain.name, domain.length));
+    capture_string(table, "url_protocol", url->https ? "https" : "http");
+    if (url->port == (url->https ? 443 : 80)) {
+        export_nothing(&table->rows, "url_port");
+    } else {
+        export_number(&table->rows, "url_port", url->port);
+    }
+    capture_bytes(table, "url_path",
+                  warc_bytes(url->href + url->path_start, url->query_start - url->path_start));
+    capture_bytes(table, "url_query", warc_bytes(url->href + query, url->length - query));
+}
+
+/* Charset and language of a document; both empty of anything else. */
+static Result capture_text(CaptureTable *table)
+{
+    TextCapture capture;
+    TextPage page = {.language = NULL};
+    Result rc = text_source_take(table->source, &capture);
+    bool is_text =
+        rc == RESULT_OK && capture.status >= 200 && capture.status <= 299 &&
+        (capture.is_plain || http_header_is_page(&capture.type, capture.body, capture.length));
+    if (rc == RESULT_MEMORY) {
+        return rc;
+    }
+    if (is_text) {
+        rc = text_pages_read(table->pages, &capture, &page);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+    }
+    capture_string(table, "content_charset", is_text ? page.visible.encoding : NULL);
+    capture_string(table, "content_languages", page.language);
+    return RESULT_OK;
+}
+
+static Result capture_row(CaptureTable *table, const char *filename, const WarcRecord *record)
+{
+    ExportRows *rows = &table->rows;
+    char date[WARC_DATE_BYTES];
+    char id[WARC_ID_TEXT];
+    capture_url(table, record->uri);
+    capture_string(table, "fetch_time", warc_date_format(record->date, date));
+    export_number(rows, "fetch_status", record->http.status);
+    /* The Location of a redirect, absolute. */
+    HttpHeader header;
+    HttpField field;
+    bool is_redirect =
+        record->http.status >= 300 && record->http.status <= 399 &&
+        http_header_parse(&header, record->block.bytes, record->http.header_length) == RESULT_OK &&
+        http_header_find(&header, "Location", &field) &&
+        url_parse(&table->url, NULL, record->uri.bytes, record->uri.length) == RESULT_OK &&
+        url_parse(&table->target, &table->url, field.value, field.value_length) == RESULT_OK;
+    capture_string(table, "fetch_redirect", is_redirect ? table->target.href : NULL);
+    capture_bytes(table, "content_digest", capture_field(record, "warc-payload-digest"));
+    capture_bytes(table, "content_mime_type", record->http.content_type);
+    Result rc = capture_text(table);
+    capture_bytes(table, "content_truncated", capture_field(record, "warc-truncated"));
+    capture_bytes(table, "usage", capture_field(record, "warc-usage"));
+    capture_bytes(table, "ip", capture_field(record, "warc-ip-address"));
+    capture_string(table, "warc_record_type", warc_type_name(record->type));
+    capture_string(table, "record_id", warc_id_format(&record->id, id));
+    capture_string(table, "warc_filename", filename);
+    export_number(rows, "warc_record_offset", record->offset);
+    export_number(rows, "warc_record_length", record->length);
+    export_row_end(rows);
+    return rc == RESULT_OK ? rows->result : rc;
+}
+
+/* ---- rows ---- */
+
+static Result capture_is_wanted(CaptureTable *table, const WarcRecord *record, bool *wanted)
+{
+    const TextExport *archive = &table->command->archive;
+    TextCapture capture;
+    *wanted = (record->type == WARC_RESPONSE || record->type == WARC_REVISIT) && record->is_http &&
+              record->date.us >= archive->wanted.since.us &&
+              record->date.us < archive->wanted.until.us &&
+              text_choice_admits(&archive->choice, record->uri);
+    if (!*wanted || archive->filter == NULL) {
+        return RESULT_OK;
+    }
+    Result rc = text_source_take(table->source, &capture);
+    *wanted = rc == RESULT_OK && text_filter_passes(&table->filter, &capture);
+    return rc == RESULT_MEMORY ? rc : RESULT_OK;
+}
+
+static Result capture_file(CaptureTable *table, const TextJob *job)
+{
+    const char *filename = table->jobs.files.files[job->file].name;
+    const WarcRecord *record = NULL;
+    Result rc = text_source_open(table->source, &table->jobs, job);
+    if (rc == RESULT_IO) {
+        return RESULT_OK; /* said, and counted */
+    }
+    while (rc == RESULT_OK) {
+        bool wanted = false;
+        rc = text_source_next_record(table->source, &record);
+        if (rc == RESULT_OK) {
+            rc = capture_is_wanted(table, record, &wanted);
+        }
+        if (rc == RESULT_OK && wanted) {
+            rc = capture_row(table, filename, record);
+        }
+        progress_show(&table->progress, job->from, table->jobs.bytes, table->rows.n_rows,
+                      mono_now());
+    }
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
+static Result capture_table_open(CaptureTable *table)
+{
+    const TextExport *archive = &table->command->archive;
+    const TextPagesOptions pages = {.language =
+                                        !table->command->no_language && text_language_load()};
+    buffer_init(&table->surt, BUFFER_NO_LIMIT);
+    url_init(&table->url);
+    url_init(&table->target);
+    Result rc = text_filter_init(&table->filter, archive->filter);
+    if (rc == RESULT_OK) {
+        rc = text_source_new(&table->source, archive->warc.text, &archive->wanted);
+    }
+    if (rc == RESULT_OK) {
+        rc = text_pages_new(&table->pages, &pages);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = text_jobs_make(&table->jobs, archive->warc.text, archive->wanted.since, UINT64_MAX);
+    if (rc != RESULT_OK && rc != RESULT_MEMORY) {
+        (void)fprintf(stderr, "ragno export: %s: cannot be read: %s\n", archive->warc.text,
+                      result_name(rc));
+        rc = RESULT_IO;
+    }
+    return rc;
+}
+
+static Result capture_table_write(CaptureTable *table, FILE *file)
+{
+    const CaptureCommand *command = table->command;
+    export_rows_begin(&table->rows, file, command->format,
+                      command->header || command->format == EXPORT_CSV);
+    Result rc = capture_table_open(table);
+    for (size_t i = 0; rc == RESULT_OK && i < table->jobs.n; i++) {
+        rc = capture_file(table, &table->jobs.jobs[i]);
+    }
+    Result written = export_rows_end(&table->rows);
+    return rc == RESULT_OK ? written : rc;
+}
+
+static void capture_table_close(CaptureTable *table, TextCounts *counts)
+{
+    if (table->source != NULL) {
+        *counts = *text_source_counts(table->source);
+    }
+    text_jobs_free(&table->jobs);
+    text_source_delete(table->source);
+    text_pages_delete(table->pages);
+    text_filter_destroy(&table->filter);
+    buffer_destroy(&table->surt);
+    url_destroy(&table->url);
+    url_destroy(&table->target);
+}
+
+/* ---- the command ---- */
+
+static int capture_take_format(void *to, const char *value)
+{
+    CaptureCommand *command = to;
+    command->format = export_format_of(value);
+    if (command->format == EXPORT_FORMATS) {
+        (void)fprintf(stderr, "ragno export: --format: expected tsv, csv or jsonl, found '%s'\n",
+                      value);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
+static int export_captures_run(const CaptureCommand *command)
+{
+    CaptureTable table = {.command = command};
+    TextCounts counts = {.records = 0};
+    OutputFile output;
+    Result rc = output_file_open(&output, "export", command->archive.output);
+    if (rc != RESULT_OK) {
+        return EXIT_IO;
+    }
+    progress_begin(&table.progress, "export", "captures",
+                   progress_is_wanted(command->archive.output), stderr, mono_now());
+    rc = capture_table_write(&table, output.file);
+    if (rc == RESULT_CLOSED) {
+        output.is_gone = true;
+        rc = RESULT_OK;
+    }
+    rc = output_file_close(&output, rc);
+    progress_end(&table.progress);
+    capture_table_close(&table, &counts);
+    return text_export_status(rc, &counts);
+}
+
+int export_captures_main(int argc, char **argv)
+{
+    CaptureCommand command = {.archive = {.wanted = {.status_first = 100, .status_last = 999}},
+                              .format = EXPORT_JSONL};
+    const CommandOption own[] = {
+        {"format", 0, COMMAND_TAKE, .to = &command, .take = capture_take_format},
+        {"header", 0, COMMAND_FLAG, .to = &command.header},
+        {"no-language", 0, COMMAND_FLAG, .to = &command.no_language}};
+    int status = text_export_parse(&command.archive, argc, argv, capture_usage, own, 3);
+    if (status == 0) {
+        status = export_captures_run(&command);
+    }
+    text_export_destroy(&command.archive);
+    return status == COMMAND_HELPED ? 0 : status;
+}
 
 /* `ragno export DIR links|hosts|pages`: PageDB as TSV, CSV or JSON Lines.
  *

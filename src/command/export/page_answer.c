@@ -15,7 +15,7 @@
 #include "page/tool/text_language.h"
 #include "parse/http/decode.h"
 #include "parse/url/url.h"
-#include "store/archive/warc_load.h"
+#include "store/archive/warc_reader.h"
 #include "store/cdxj/cdxj.h"
 #include "store/pages/page_db_read.h"
 

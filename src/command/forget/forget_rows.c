@@ -13,7 +13,6 @@
 #include "cluster/link/outbox.h"
 #include "cluster/link/stub.h"
 #include "store/format/page_links.h"
-#include "store/format/page_links_records.h"
 #include "store/format/page_packs.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_key.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "store/archive/warc_files.h"
-#include "store/archive/warc_load.h"
+#include "store/archive/warc_reader.h"
 #include "store/warc/warc_head.h"
 
 /* A file of the archive, and its copy. */

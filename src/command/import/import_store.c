@@ -17,7 +17,7 @@
 #include "rules/site/site_book.h"
 #include "parse/robots/robots.h"
 #include "store/archive/capture_index.h"
-#include "store/archive/warc_load.h"
+#include "store/archive/warc_reader.h"
 #include "store/pages/page_db_read.h"
 #include "page/parser.h"
 

@@ -9,7 +9,7 @@
 #include "command/text/text_export.h"
 #include "crawl/exit_status.h"
 #include "crawl/input_file.h"
-#include "store/archive/warc_load.h"
+#include "store/archive/warc_reader.h"
 
 /* ---- Part copy ---- */
 

@@ -10,7 +10,7 @@
 #include "base/memory/buffer.h"
 #include "parse/http/decode.h"
 #include "parse/url/url.h"
-#include "store/archive/warc_load.h"
+#include "store/archive/warc_reader.h"
 #include "store/cdxj/cdxj.h"
 
 /* ---- Text filter ---- */

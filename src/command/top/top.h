@@ -6,6 +6,20 @@
 #ifndef COMMAND_TOP_TOP_H
 #define COMMAND_TOP_TOP_H
 
+#include "command/top/top_model.h"
+#include "command/top/top_terminal.h"
+
+/* Top view: draws what `ragno top` knows.
+ *
+ * What: a head with rates and graphs, then hosts or a text, then a line of keys, of a prompt, or of
+ * a message. A canvas of 80x24 or more shows all of it; a smaller one shows what it has room for.
+ */
+
+/* now: for waits. model->first and model->text_first move so that the chosen row is to be seen. */
+void top_view_draw(TopModel *model, WallTime now, Canvas *canvas);
+/* Rows of hosts, lines of text, that a canvas with this number of rows shows: for page keys. */
+size_t top_view_page(int rows);
+
 /* argv[0] is "top". Returns the exit status. */
 int top_main(int argc, char **argv);
 

@@ -8,7 +8,6 @@
 #include "base/memory/array.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/format/page_links.h"
-#include "store/format/page_links_records.h"
 
 #define ARENA_BLOCK_BYTES ((size_t)64 << 10)
 

@@ -8,7 +8,6 @@
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_store.h"
 #include "store/format/page_links.h"
-#include "store/format/page_links_records.h"
 
 /* What one sweep needs. */
 typedef struct Sweep {

@@ -2,7 +2,7 @@
  * verify` and its repair.
  *
  * What: LMDB keeps no checksums, so what is looked for is what the format does not allow
- * (page_links_records.h): records that end early; pages out of order, or that do not exist, or were
+ * (page_links.h): records that end early; pages out of order, or that do not exist, or were
  * never crawled; lists that cannot be decoded; links to pages that do not exist; kinds that do not
  * fit. It takes one sweep over the table.
  * Owns: nothing.

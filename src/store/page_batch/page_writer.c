@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "store/format/page_links.h"
-#include "store/format/page_links_records.h"
 #include "store/format/page_packs.h"
 #include "store/page_tables/page_parts.h"
 

@@ -11,7 +11,7 @@
  *   info        "version", "n_pages", "seed"
  *   hash2idx    domain hash -> sorted entries of URL hash, fingerprint, depth, index (page_key.h)
  *   idx2info    index / 16 -> what is known of sixteen pages (page_packs.h, page_record.h)
- *   links       first index -> the lists of links of some pages (page_links_records.h)
+ *   links       first index -> the lists of links of some pages (page_links.h)
  *   origins     host id -> "scheme://host:port"; origin2host leads back (page_hosts.h)
  *
  * A page enters with the first link that shows it: with the score of that link, and one level

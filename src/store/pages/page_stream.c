@@ -7,7 +7,6 @@
 
 #include "base/memory/array.h"
 #include "store/format/page_links.h"
-#include "store/format/page_links_records.h"
 #include "store/page_tables/page_key.h"
 #include "store/page_tables/page_parts.h"
 #include "store/page_tables/page_reader.h"
