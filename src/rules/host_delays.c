@@ -10,7 +10,8 @@ HostDelays host_delays_of(const Config *config)
                         .ip_ms = config->politeness_ip_delay,
                         .crawl_delay_max_ms = config->politeness_crawl_delay_max,
                         .keep_alive_ms = config->politeness_keep_alive_time,
-                        .adaptive_factor = config->politeness_adaptive_factor};
+                        .adaptive_factor = config->politeness_adaptive_factor,
+                        .learned = config->politeness_learned};
 }
 
 static double fetch_ms_of(const HostRecord *record, double typical_ms)
@@ -31,8 +32,10 @@ double host_delays_host_s(const HostDelays *delays, const HostRecord *record, do
     const PolitenessOptions politeness = {.crawl_delay_max_ms = delays->crawl_delay_max_ms,
                                           .adaptive_factor = delays->adaptive_factor};
     double fetch_ms = fetch_ms_of(record, typical_ms);
-    double delay_ms = (double)politeness_host_delay(&politeness, delays->host_ms,
-                                                    record->crawl_delay_ms, llround(fetch_ms));
+    bool is_learned = delays->learned && record->learned_ms > 0;
+    int64_t host_ms = is_learned ? (int64_t)record->learned_ms : delays->host_ms;
+    double delay_ms = (double)politeness_host_delay(&politeness, host_ms, record->crawl_delay_ms,
+                                                    llround(fetch_ms));
     return (delay_ms / burst_of(delays, record, fetch_ms) + fetch_ms) / 1e3;
 }
 

@@ -18,6 +18,7 @@ typedef struct HostDelays {
     int64_t crawl_delay_max_ms;
     int64_t keep_alive_ms; /* pages of such a burst share the pause behind it */
     double adaptive_factor;
+    bool learned; /* what the host's answers have shown counts */
 } HostDelays;
 
 /* What the configuration of a host says. */

@@ -1,6 +1,7 @@
 """politeness.learned: a host that answers fast and steadily is asked more often, step by step, down to politeness.least; one
 slow or failed answer gives it its whole delay back; one that names a delay has that. By the server's log; and the audit
 repeats each step from crawl.log, and finds one that does not follow."""
+import json
 import re
 import time
 
@@ -100,5 +101,16 @@ def by_default_nothing_is_learned(report, path):
     report.equal("the audit finds what was not allowed to be learned", audit(path)[0], 1)
 
 
+def the_plan_knows(report, path):
+    """A page of a host takes what its answers have taught, and its whole delay without that."""
+    site = Site(200)
+    result = crawl(site, path, *LEARNED, "--set", "crawl.max_pages=50", "--set", "politeness.host_delay=400ms")
+    report.equal("it ends by its limit", result.returncode, 14)
+    told = [json.loads(harness.run([f"{harness.OUT}/ragno", "plan", path + "/crawl", "--json", "-s", f"politeness.learned={word}"]).stdout)
+            ["slowest_host"]["seconds_per_url"] for word in ("on", "off")]
+    report.check("the delay that was learned", LEAST <= told[0] < LEAST + .1, (told, site.pauses()[-3:]))
+    report.check("the configured one without it", .4 <= told[1] < .5, told)
+
+
 if __name__ == "__main__":
-    harness.main(it_is_asked_more_often, one_slow_answer, who_names_a_delay, by_default_nothing_is_learned)
+    harness.main(it_is_asked_more_often, one_slow_answer, who_names_a_delay, by_default_nothing_is_learned, the_plan_knows)

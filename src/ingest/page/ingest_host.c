@@ -85,6 +85,7 @@ void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
     if (fetch->kind != FETCHED_NOTHING && !fetch->request.by_agent) {
         count_fetch(&host->record, fetch);
+        host->record.learned_ms = (uint32_t)fetch->cost.pace.delay_ms;
         ingest_host_count_request(&batch->totals, fetch);
     }
     if (fetch->kind != FETCHED_NOTHING || !fetch->request.has_page) {
