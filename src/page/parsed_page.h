@@ -30,7 +30,8 @@ typedef enum ContentKind {
 /* What a sitemap or a feed says of a page that it lists. */
 typedef struct LinkDate {
     const char *url;   /* as in the links */
-    int64_t lastmod_s; /* unix time */
+    int64_t lastmod_s; /* unix time; 0: it is not said */
+    uint32_t every_s;  /* seconds between its changes (changefreq); 0: it is not said */
 } LinkDate;
 
 /* What of a page is to be followed, and what only is noted. The first four arrays and bytes are one

@@ -168,9 +168,13 @@ static bool on_entry(void *context, const SitemapEntry *entry)
         size_t before = reading->parser->n_kept;
         parsing_links_add(reading->parser, reading->page, entry->url, LINK_SITEMAP,
                           parsing_sitemap_score_of(reading, entry));
-        if (reading->parser->n_kept > before && entry->lastmod_s > 0) {
-            reading->parser->kept[before].lastmod_s = entry->lastmod_s;
-            reading->parser->n_dates++;
+        if (reading->parser->n_kept > before) {
+            KeptLink *kept = &reading->parser->kept[before];
+            kept->lastmod_s = entry->lastmod_s > 0 ? entry->lastmod_s : 0;
+            kept->every_s = reading->parser->options->sitemap_hints
+                                ? sitemap_frequency_s(entry->changefreq)
+                                : 0;
+            reading->parser->n_dates += kept->lastmod_s > 0 || kept->every_s > 0;
         }
     }
     return true;

@@ -91,6 +91,7 @@ typedef struct KeptLink {
     uint8_t hop;
     bool in_page;      /* it is in the document, not in its header */
     int64_t lastmod_s; /* of an entry of a sitemap; 0: none */
+    uint32_t every_s;  /* its changefreq; 0: none */
 } KeptLink;
 
 typedef struct Parser {

@@ -418,9 +418,11 @@ Result parsing_links_copy(Parser *parser, ParsedPage *page)
     page->links.dates =
         parser->n_dates == 0 ? NULL : malloc(parser->n_dates * sizeof *page->links.dates);
     for (size_t i = 0; page->links.dates != NULL && i < n; i++) {
-        if (parser->kept[i].lastmod_s > 0) {
-            page->links.dates[page->links.n_dates++] =
-                (LinkDate){.url = page->links.list[i].url, .lastmod_s = parser->kept[i].lastmod_s};
+        const KeptLink *kept = &parser->kept[i];
+        if (kept->lastmod_s > 0 || kept->every_s > 0) {
+            page->links.dates[page->links.n_dates++] = (LinkDate){.url = page->links.list[i].url,
+                                                                  .lastmod_s = kept->lastmod_s,
+                                                                  .every_s = kept->every_s};
         }
     }
     page->hashes.links = hash_64(page->links.bytes, bytes, 0);

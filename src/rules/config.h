@@ -67,7 +67,8 @@
     ROW(score, depth_factor, REAL, double, "0.5", 0, 1, NULL, OPTION_LIVE, \
         "none: a link's score falls by this factor with each further link from the seed") \
     ROW(score, sitemap_hints, BOOL, bool, "yes", 0, 0, NULL, OPTION_LIVE, \
-        "a sitemap's priority, lastmod and changefreq shift its entries by up to one level") \
+        "a sitemap's priority, lastmod and changefreq shift its entries by up to one level, and changefreq " \
+        "says when a page that was visited once is due again") \
     ROW(schedule, mode, WORD, int, "once", 0, 0, WORDS_TEXT(SCHEDULE_MODE_WORDS), OPTION_AGREED, \
         "continuous: crawled pages are visited again when they are due; the crawl does not end") \
     ROW(schedule, rules, TEXT, char *, "", 0, 0, NULL, OPTION_LIVE, \

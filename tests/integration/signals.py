@@ -6,6 +6,7 @@ import threading
 import time
 
 import harness
+from page_server import PageServer
 
 PAGES = 20
 HONEST, LIAR = "127.0.0.1", "127.0.0.2"
@@ -127,6 +128,41 @@ def signals_can_be_left_alone(report, path):
         report.equal("with schedule.signal_trust = 1 nothing is visited again", again, [])
 
 
+def changefreq_is_a_hint(report, path):
+    """Of pages that were visited once, the next visit is when their sitemap says that they change; nothing is said: when all do."""
+    said = {"/hour": "hourly", "/day": "daily", "/week": "weekly", "/never": "never", "/none": None}
+
+    def answer(host, name):
+        if name == "/robots.txt":
+            return 200, {}, b"User-agent: *\nSitemap: /sitemap.xml\n"
+        if name == "/sitemap.xml":
+            rows = "".join(f"<url><loc>http://{host}:{server.port}{p}</loc>{f'<changefreq>{f}</changefreq>' if f else ''}</url>" for p, f in said.items())
+            return 200, {"Content-Type": "text/xml"}, f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{rows}</urlset>".encode()
+        asked.add(name)
+        return 200, {}, name.encode()
+
+    for option, expected in (("yes", {"/hour": 3600, "/day": 86400, "/week": 7 * 86400, "/never": 20 * 86400}), ("no", {})):
+        asked = set()
+        directory = f"{path}/{option}"
+        with PageServer(answer) as server:
+            harness.run_until([f"{harness.OUT}/ragno", "-d", directory, "-w", "5ms", "--ip-wait", "0", "--progress=never", "--set",
+                               "fetch.allow_addresses=127.0.0.0/8", "--set", "schedule.mode=continuous", "--set", "scope.sitemaps=yes",
+                               "--set", "schedule.revisit_default=10d", "--set", "schedule.revisit_max=20d", "--set",
+                               f"score.sitemap_hints={option}", f"http://127.0.0.1:{server.port}/"],
+                              lambda: asked >= {"/", *said} and len(due(directory)) > len(said))
+        found = {p: due(directory)[p] for p in said}
+        report.check(f"score.sitemap_hints={option}: hinted pages are due as they say",
+                     all(abs(found[p] - s) < 120 for p, s in expected.items()), found)
+        report.check("the others by the default", all(4.9 * 86400 < found[p] < 10.1 * 86400 for p in said if p not in expected), found)
+
+
+def due(directory):
+    """Seconds from now until the next visit, by path."""
+    rows = harness.run([f"{harness.OUT}/ragno", "db", directory, "schedule", "--due"]).stdout.splitlines()
+    return {"/" + r[2].split("/", 3)[3]: datetime.datetime.fromisoformat(r[0].replace("Z", "+00:00")).timestamp() - time.time()
+            for r in (row.split("\t") for row in rows)}
+
+
 if __name__ == "__main__":
     harness.main(what_is_said_to_have_changed_is_visited, a_liar_is_not_believed_for_long,
-                 signals_can_be_left_alone)
+                 signals_can_be_left_alone, changefreq_is_a_hint)

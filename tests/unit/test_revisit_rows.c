@@ -133,6 +133,7 @@ static void notes_come_back_and_empty_ones_are_none(void)
         {0, 0, "Mon, 06 Nov 1994 08:49:37 GMT", "", 31}, /* it was a Sunday: kept as it is */
         {0, 0, "1794-11-20", "", 12},
         {3, 0, "", "", 2},
+        {0, -0.25f, "", "", 5}, /* a hint */
         {255, 0.25f, "Sunday, 06-Nov-94 08:49:37 GMT", "\"e\"", 40},
         {0, 1, longest, "\"e\"", 73},
     };

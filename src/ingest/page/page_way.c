@@ -663,7 +663,7 @@ static Result revisit(Batch *batch)
         const FetchResult *fetch = batch->pages[i]->fetch;
         if (fetch_result_settles(fetch)) {
             rc = revisits_note(batch->revisits, batch, batch->pages[i]);
-            if (rc == RESULT_OK && fetch->request.again && batch->pages[i]->links.n_dates > 0) {
+            if (rc == RESULT_OK && batch->pages[i]->links.n_dates > 0) {
                 rc = revisits_take_signals(batch->revisits, batch, batch->pages[i]);
             }
         }

@@ -170,10 +170,25 @@ static bool revisit_signal_is_trusted(const HostRecord *host, double trust)
     return ((double)host->signals_true + 1) / ((double)host->signals + 2) >= trust;
 }
 
-/* What an entry says: *follows: *due is the page's, and it is to be visited now. */
-static Result revisit_signal_take(const RevisitLine *line, Batch *batch, const char *url,
-                                  int64_t lastmod_s, double trust, RevisitDue *due, bool *follows)
+/* How often a page changes that was not visited yet, as a sitemap has it: a hint, which holds until
+ * its own visits tell. */
+static Result revisit_signal_hint(const RevisitLine *line, const Batch *batch, uint64_t index,
+                                  uint32_t every_s)
 {
+    RevisitNote note;
+    Result rc = revisit_rows_note_get(line->table, batch->txn, index, &note);
+    if (rc != RESULT_OK || every_s == 0 || note.fixed_freq < 0 || note.fixed_freq > 0) {
+        return rc;
+    }
+    note.fixed_freq = -1 / (float)every_s;
+    return revisit_rows_note_put(line->table, batch->txn, index, &note);
+}
+
+/* What an entry says: *follows: *due is the page's, and it is to be visited now. */
+static Result revisit_signal_take(const RevisitLine *line, Batch *batch, const LinkDate *date,
+                                  double trust, RevisitDue *due, bool *follows)
+{
+    const char *url = date->url;
     PageRef page;
     RevisitNote note;
     Buffer scratch = {.limit = BUFFER_NO_LIMIT};
@@ -188,7 +203,10 @@ static Result revisit_signal_take(const RevisitLine *line, Batch *batch, const c
     if (code != page_db_error_ok) {
         return RESULT_DAMAGED;
     }
-    if (page.n_crawls == 0 || (double)lastmod_s <= page.last_crawl) {
+    if (page.n_crawls == 0) {
+        return revisit_signal_hint(line, batch, index, date->every_s);
+    }
+    if ((double)date->lastmod_s <= page.last_crawl) {
         return RESULT_OK;
     }
     Result rc = revisit_rows_get(line->table, batch->txn, index, due);
@@ -718,14 +736,17 @@ Result revisits_take_signals(Revisits *revisits, Batch *batch, const ParsedPage 
          i++) {
         const LinkDate *date = &page->links.dates[i];
         double said_s = (double)date->lastmod_s;
-        if (!(said_s > now - policy->max_s && said_s <= now)) {
+        bool is_news = page->fetch->request.again && said_s > now - policy->max_s && said_s <= now;
+        if (!is_news && date->every_s == 0) {
             continue; /* too old to be news, or a day that is to come */
         }
         RevisitDue due;
         bool follows = false;
         n_looked++;
-        rc = revisit_signal_take(&revisits->line, batch, date->url, date->lastmod_s,
-                                 policy->signal_trust, &due, &follows);
+        LinkDate said = *date;
+        said.lastmod_s = is_news ? date->lastmod_s : 0;
+        rc = revisit_signal_take(&revisits->line, batch, &said, policy->signal_trust, &due,
+                                 &follows);
         RevisitNote note = {.fresh_until_s = 0};
         if (rc == RESULT_OK && follows) {
             rc = revisit_rows_note_get(revisits->line.table, batch->txn, due.index, &note);

@@ -91,6 +91,8 @@ typedef struct SitemapReport {
 
 typedef struct SitemapParser SitemapParser;
 
+/* Seconds between two changes, as changefreq has it; 0 for none. */
+uint32_t sitemap_frequency_s(SitemapFrequency frequency);
 /* "daily"; "" for none. Static. */
 const char *sitemap_frequency_name(SitemapFrequency frequency);
 /* What the hints of an entry make of its score: a factor of 2^h, where h is the sum of

@@ -687,6 +687,15 @@ static double priority_of(const Buffer *field)
     return value > 1.0 ? 1.0 : value;
 }
 
+uint32_t sitemap_frequency_s(SitemapFrequency frequency)
+{
+    static const uint32_t hours[] = {
+        [SITEMAP_ALWAYS] = 1,       [SITEMAP_HOURLY] = 1,        [SITEMAP_DAILY] = 24,
+        [SITEMAP_WEEKLY] = 7 * 24,  [SITEMAP_MONTHLY] = 30 * 24, [SITEMAP_YEARLY] = 365 * 24,
+        [SITEMAP_NEVER] = 3650 * 24};
+    return 3600 * hours[frequency];
+}
+
 double sitemap_hint_factor(const SitemapEntry *entry, int64_t now_s)
 {
     static const double of_frequency[] = {[SITEMAP_ALWAYS] = 0.25,

@@ -401,7 +401,7 @@ static uint8_t *write_note(const RevisitNote *note, uint8_t *out)
         *out |= NOTE_MISSES;
         *to++ = note->misses;
     }
-    if (note->fixed_freq > 0) {
+    if (note->fixed_freq > 0 || note->fixed_freq < 0) {
         *out |= NOTE_FREQ;
         to = mempcpy(to, &note->fixed_freq, sizeof note->fixed_freq);
     }
