@@ -88,7 +88,7 @@ typedef struct HostRecord {
     uint32_t retried;         /* URLs that are queued and have failed, */
     uint32_t failed_tries;    /* and how often, all together */
     uint32_t closed;          /* it is outside its hours, until not_before_ms */
-    uint32_t learned_ms;        /* its delay by politeness.learned; 0 = the configured one */
+    uint32_t learned_ms;      /* its delay by politeness.learned; 0 = the configured one */
 } HostRecord;
 
 /* What counts for its limit of pages. */
