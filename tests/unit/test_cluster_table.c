@@ -80,13 +80,14 @@ static void a_table_survives_its_bytes_and_no_other_does(void)
     CU_ASSERT_EQUAL(cluster_table_write(&table, &bytes), RESULT_OK);
     CU_ASSERT_EQUAL(cluster_table_read(&again, bytes.data, bytes.length), RESULT_OK);
     CU_ASSERT_TRUE(same_table(&table, &again));
+    CU_ASSERT_TRUE(bytes.length < 300); /* 4096 slots, in runs */
     for (size_t i = 0; i < 2000; i++) {
         size_t place = dice_below(&dice, bytes.length);
         bytes.data[place] ^= (char)(1 + dice_below(&dice, 255));
         Result rc = cluster_table_read(&again, bytes.data, bytes.length);
         CU_ASSERT_TRUE(rc == RESULT_DAMAGED || (rc == RESULT_VERSION && place == 4));
-        CU_ASSERT_EQUAL(cluster_table_read(&again, bytes.data, dice_below(&dice, bytes.length)),
-                        place == 4 ? RESULT_VERSION : RESULT_DAMAGED);
+        CU_ASSERT_NOT_EQUAL(cluster_table_read(&again, bytes.data, dice_below(&dice, bytes.length)),
+                            RESULT_OK);
         buffer_reset(&bytes);
         (void)cluster_table_write(&table, &bytes);
     }

@@ -70,16 +70,21 @@ static TableNews table_keeper_put_back(TableKeeper *keeper, MonoTime now)
     return TABLE_NOTHING;
 }
 
-static bool same_table(TableKeeper *keeper, const TransportEvent *event)
+/* By the bytes that this program writes: what an older one wrote says the same otherwise. */
+static bool same_table(TableKeeper *keeper, const ClusterTable *seen)
 {
-    buffer_reset(&keeper->bytes);
-    return cluster_table_write(&keeper->table, &keeper->bytes) == RESULT_OK &&
-           keeper->bytes.length == event->length &&
-           memcmp(keeper->bytes.data, event->bytes, event->length) == 0;
+    Buffer *bytes = &keeper->bytes;
+    buffer_reset(bytes);
+    Result rc = cluster_table_write(&keeper->table, bytes);
+    size_t ours = bytes->length;
+    if (rc == RESULT_OK) {
+        rc = cluster_table_write(seen, bytes);
+    }
+    return rc == RESULT_OK && bytes->length == 2 * ours &&
+           memcmp(bytes->data, bytes->data + ours, ours) == 0;
 }
 
-static TableNews table_keeper_compare(TableKeeper *keeper, const TransportEvent *event,
-                                      ClusterTable *table, MonoTime now)
+static TableNews table_keeper_compare(TableKeeper *keeper, ClusterTable *table, MonoTime now)
 {
     uint64_t newest =
         keeper->seen.epoch > keeper->table.epoch ? keeper->seen.epoch : keeper->table.epoch;
@@ -88,7 +93,7 @@ static TableNews table_keeper_compare(TableKeeper *keeper, const TransportEvent 
     }
     if (table->epoch == keeper->table.epoch) {
         bool settled = !mono_before(keeper->key.asked, keeper->settled);
-        return !same_table(keeper, event) ? TABLE_TWO : settled ? TABLE_CONFIRMED : TABLE_NOTHING;
+        return !same_table(keeper, table) ? TABLE_TWO : settled ? TABLE_CONFIRMED : TABLE_NOTHING;
     }
     if (cluster_table_copy(&keeper->seen, table) != RESULT_OK) {
         return TABLE_NOTHING;
@@ -107,7 +112,7 @@ TableNews table_keeper_take(TableKeeper *keeper, const TransportEvent *event, Mo
         cluster_table_init(&table);
         Result rc = event->revision == 0 ? RESULT_NOT_FOUND
                                          : cluster_table_read(&table, event->bytes, event->length);
-        news = rc == RESULT_OK        ? table_keeper_compare(keeper, event, &table, now)
+        news = rc == RESULT_OK        ? table_keeper_compare(keeper, &table, now)
                : rc == RESULT_VERSION ? TABLE_TWO
                                       : table_keeper_put_back(keeper, now);
         cluster_table_destroy(&table);

@@ -141,7 +141,8 @@ uint16_t arbiters_find(const Arbiters *arbiters, const IpAddress *address)
 
 /* ---- Cluster table ---- */
 
-#define FORMAT 2u
+#define FORMAT        3u
+#define FORMAT_BEFORE 2u /* each slot by itself, also read */
 
 static const char magic[4] = {'R', 'G', 'C', 'T'};
 
@@ -220,6 +221,11 @@ static const WireRecord cluster_table = WIRE_RECORD(ClusterTable, table_fields);
 static const WireRecord cluster_agent = WIRE_RECORD(ClusterAgent, agent_fields);
 static const WireRecord cluster_slot = WIRE_RECORD(ClusterSlot, slot_fields);
 
+static bool same_slot(const ClusterSlot *a, const ClusterSlot *b)
+{
+    return a->from == b->from && a->to == b->to;
+}
+
 Result cluster_table_write(const ClusterTable *table, Buffer *out)
 {
     size_t start = out->length;
@@ -228,10 +234,29 @@ Result cluster_table_write(const ClusterTable *table, Buffer *out)
     wire_put_8(&writer, FORMAT);
     wire_put(&writer, &cluster_table, table);
     wire_put_list(&writer, &cluster_agent, table->agents, table->n_agents);
-    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
+    for (unsigned slot = 0, end = 0; slot < SLOT_COUNT; slot = end) {
+        while (end < SLOT_COUNT && same_slot(&table->slots[slot], &table->slots[end])) {
+            end++;
+        }
+        wire_put_varint(&writer, end - slot);
         wire_put(&writer, &cluster_slot, &table->slots[slot]);
     }
     return wire_seal(&writer, start);
+}
+
+/* Neighbours that are alike are one run: a look at the table is most of what agents send. */
+static void cluster_table_read_slots(ClusterTable *table, WireReader *reader, bool in_runs)
+{
+    unsigned slot = 0;
+    while (slot < SLOT_COUNT && !reader->bad) {
+        uint64_t n = in_runs ? wire_get_varint(reader) : 1;
+        ClusterSlot one;
+        wire_get(reader, &cluster_slot, &one);
+        reader->bad = reader->bad || n == 0 || n > SLOT_COUNT - slot;
+        for (uint64_t i = 0; !reader->bad && i < n; i++) {
+            table->slots[slot++] = one;
+        }
+    }
 }
 
 /* Invariant 2. */
@@ -257,7 +282,8 @@ Result cluster_table_read(ClusterTable *table, const void *bytes, size_t length)
     if (length <= sizeof magic || memcmp(bytes, magic, sizeof magic) != 0) {
         return RESULT_DAMAGED;
     }
-    if (((const uint8_t *)bytes)[sizeof magic] != FORMAT) {
+    uint8_t format = ((const uint8_t *)bytes)[sizeof magic];
+    if (format != FORMAT && format != FORMAT_BEFORE) {
         return RESULT_VERSION;
     }
     if (!wire_open(&reader, bytes, length)) {
@@ -267,9 +293,7 @@ Result cluster_table_read(ClusterTable *table, const void *bytes, size_t length)
     wire_get(&reader, &cluster_table, &fresh);
     fresh.agents = wire_get_new_list(&reader, &cluster_agent, CLUSTER_AGENTS_MAX, &n);
     fresh.n_agents = (uint32_t)n;
-    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
-        wire_get(&reader, &cluster_slot, &fresh.slots[slot]);
-    }
+    cluster_table_read_slots(&fresh, &reader, format == FORMAT);
     if (!wire_reader_ended(&reader) || !cluster_table_is_sound(&fresh)) {
         cluster_table_destroy(&fresh);
         return RESULT_DAMAGED;

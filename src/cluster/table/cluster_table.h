@@ -108,7 +108,7 @@ Result cluster_table_copy(ClusterTable *to, const ClusterTable *from);
 Result cluster_table_create(ClusterTable *table, const uint8_t uuid[CLUSTER_UUID_BYTES],
                             const char *psl, uint32_t agents);
 
-/* Appends the table's bytes, with a checksum. */
+/* Appends the table's bytes, with a checksum; slots that are alike and neighbours are one run. */
 Result cluster_table_write(const ClusterTable *table, Buffer *out);
 /* Replaces *table. RESULT_VERSION: another format; RESULT_DAMAGED: no table; RESULT_MEMORY. *table
  * is as before then. */
