@@ -295,6 +295,7 @@ static Result renderer_prepare_locked(Renderer *renderer, bool alone)
 {
     Result rc = RESULT_OK;
     if (renderer->browser != NULL && (alone || renderer_is_over_locked(renderer))) {
+        (void)renderer_close_tab(renderer); /* others may stay for long */
         renderer_leave_locked(renderer);
     }
     if (renderer->browser == NULL) {
@@ -358,8 +359,10 @@ Result renderer_render(Renderer *renderer, const RenderPage *page, const RenderS
     rc = rendering_run(&renderer->tab, &renderer->options.bounds, page, source, rendered);
     int64_t spent = devtools_count(devtools);
     rendered->cpu_ms = spent > rendered->cpu_ms ? spent : rendered->cpu_ms;
+    mutex_lock(&renderer->share->mutex);
     rendered->in_company =
         renderer->browser->was_shared && devtools_pipe_has_ended(&renderer->browser->pipe);
+    mutex_unlock(&renderer->share->mutex);
     devtools->listener = renderer_no_event;
     if (rc == RESULT_OK) {
         rc = renderer_clear(renderer, page->url);
