@@ -134,6 +134,9 @@ static void a_new_arbiter_and_one_without_news_grant_nothing(void)
     ClusterTable table;
     Arbiters arbiters;
     int64_t rest = lease_rest_ms(&rules);
+    LeaseRules stale = rules;
+    stale.stale_ms += 7000; /* its last confirmation may have been of a table so much older */
+    CU_ASSERT_TRUE(lease_rest_ms(&stale) >= rest + 7000);
     cluster_table_init(&table);
     (void)cluster_table_create(&table, uuid, "", 1);
     (void)lease_arbiter_new(&arbiter, &rules, 0, 1000, at(0));

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bucket_fixture.h"
+#include "cluster/desk/greet_desk.h"
 #include "cluster/desk/limit_desk.h"
 #include "cluster/desk/table_keeper.h"
 #include "parse/host/domain.h"
@@ -160,7 +161,42 @@ static void an_agent_that_was_never_started_is_not_waited_for(void)
     limit_desk_destroy(&desk);
 }
 
+static Result no_mark(void *context, uint16_t agent, PeerMark *mark)
+{
+    (void)context;
+    (void)agent;
+    *mark = (PeerMark){.taken = 0};
+    return RESULT_OK;
+}
+
+/* What a process says that has not told us what it has may be of another copy of its directory. */
+static void an_answer_of_a_process_that_was_not_compared_does_not_count(void)
+{
+    const GreetSinks sinks = {.mark = no_mark};
+    ClusterTable table;
+    NodeLink link;
+    Members members;
+    GreetDesk desk;
+    node_link_init(&link, &transport, "test");
+    link.head.from = 0;
+    cluster_table_init(&table);
+    members_init(&members, &link);
+    CU_ASSERT_EQUAL_FATAL(members_resize(&members, 2, at(0)), RESULT_OK);
+    greet_desk_init(&desk, &link, &members, &table, &sinks);
+    CU_ASSERT_EQUAL(greet_desk_set(&desk, at(0)), RESULT_OK);
+    members.members[1].greet.compared = 4;
+    CU_ASSERT_FALSE(greet_desk_heard(&desk, 1, 5, 3));
+    CU_ASSERT_EQUAL(members.members[1].greet.mark.heard, 0);
+    members.members[1].greet.compared = 5;
+    CU_ASSERT_TRUE(greet_desk_heard(&desk, 1, 5, 3));
+    CU_ASSERT_EQUAL(members.members[1].greet.mark.heard, 3);
+    greet_desk_destroy(&desk);
+    members_destroy(&members);
+}
+
 UNIT_MAIN("lost_answers",
+          {"an answer of a process that was not compared does not count",
+           an_answer_of_a_process_that_was_not_compared_does_not_count},
           {"a settled move is said again when the answer was lost", a_settled_move_is_said_again},
           {"a limit is not used up while a row is missing",
            a_limit_is_not_used_up_while_a_row_is_missing},
