@@ -165,17 +165,31 @@ int console_ask(Console *console, char *const *words, size_t n, ConsoleSink sink
 
 /* ---- peers ---- */
 
+/* Reads a word and n numbers behind it, each behind a tab. */
+static bool console_read_line(const char *line, const char *word, uint64_t *numbers, size_t n)
+{
+    size_t length = strlen(word);
+    bool is_one = strncmp(line, word, length) == 0;
+    line += is_one ? length : 0;
+    for (size_t i = 0; is_one && i < n; i++) {
+        char *end = NULL;
+        is_one = *line == '\t' && line[1] >= '0' && line[1] <= '9';
+        numbers[i] = is_one ? strtoull(line + 1, &end, 10) : 0;
+        line = is_one ? end : line;
+    }
+    return is_one;
+}
+
 void console_view_take(ConsoleView *view, uint32_t n, const char *line)
 {
-    unsigned agent = 0;
-    ConsolePeer peer;
-    if (sscanf(line, "agent\t%u\t%" SCNu64 "\t%" SCNu64 "\t%" SCNu64, &agent, &view->epoch,
-               &view->table, &view->blocks) == 4) {
+    uint64_t numbers[4];
+    if (console_read_line(line, "agent", numbers, 4)) {
+        view->epoch = numbers[1];
+        view->table = numbers[2];
+        view->blocks = numbers[3];
         view->known = true;
-    } else if (sscanf(line, "peer\t%u\t%" SCNu64 "\t%" SCNu64, &agent, &peer.taken, &peer.heard) ==
-                   3 &&
-               agent < n) {
-        view->peers[agent] = peer;
+    } else if (console_read_line(line, "peer", numbers, 3) && numbers[0] < n) {
+        view->peers[numbers[0]] = (ConsolePeer){.taken = numbers[1], .heard = numbers[2]};
     }
 }
 

@@ -101,7 +101,7 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
         *sch = NULL;
         return bf_scheduler_error_memory;
     }
-    if (s->txn_manager == NULL) {
+    if (db == NULL || s->txn_manager == NULL) {
         return bf_fail(s, bf_scheduler_error_invalid,
                        "bf_scheduler_new: db is NULL, or was not opened");
     }

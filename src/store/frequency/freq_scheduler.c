@@ -39,7 +39,7 @@ FreqSchedulerError freq_scheduler_new(FreqScheduler **sch, PageDB *db, const cha
         *sch = NULL;
         return freq_scheduler_error_memory;
     }
-    if (s->txn_manager == NULL) {
+    if (db == NULL || s->txn_manager == NULL) {
         return freq_fail(s, freq_scheduler_error_invalid,
                          "freq_scheduler_new: db is NULL, or was not opened");
     }
