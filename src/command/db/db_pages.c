@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "crawl/command_line.h"
-#include "command/db/db.h"
+#include "command/db/db_view.h"
 #include "store/pages/page_db_read.h"
 
 /* ragno db: links. */

@@ -17,7 +17,7 @@
 #include "base/memory/array.h"
 #include "rules/config.h"
 #include "base/memory/file.h"
-#include "command/db/db.h"
+#include "command/db/db_view.h"
 #include "crawl/command_line.h"
 #include "ingest/chore/scoring.h"
 #include "store/tables/revisit_rows.h"

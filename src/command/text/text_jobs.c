@@ -132,7 +132,10 @@ static FILE *open_index(const char *directory, const WarcFile *file)
 {
     Path path;
     FILE *index = fopen(warc_index_path(&path, directory, file->name, false), "re");
-    return index != NULL ? index : fopen(warc_index_path(&path, directory, file->name, true), "re");
+    if (index == NULL) {
+        index = fopen(warc_index_path(&path, directory, file->name, true), "re");
+    }
+    return index;
 }
 
 /* cuts[k] becomes the first record that begins at (k + 1) * piece or later, as the index knows it.

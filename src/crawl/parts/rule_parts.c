@@ -49,7 +49,6 @@ static uint64_t rule_parts_fingerprint(const AgentParts *parts)
         }
     }
     free(copy);
-    hash = hash;
     for (size_t i = 0; i < parts->denials.n; i++) {
         hash = mix(hash, parts->denials.rules[i], strlen(parts->denials.rules[i]));
     }

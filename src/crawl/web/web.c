@@ -349,7 +349,7 @@ static enum MHD_Result send_status(Web *web, Request *request, const char *type,
     Buffer text = {.limit = BUFFER_NO_LIMIT};
     unsigned status = web_crawl_status(&web->crawl, &json);
     bool shown = status == 200 && tell != NULL;
-    if (shown && tell(buffer_string(&json), &text) != RESULT_OK) {
+    if (status == 200 && tell != NULL && tell(buffer_string(&json), &text) != RESULT_OK) {
         status = 500;
     }
     enum MHD_Result rc =

@@ -253,8 +253,10 @@ Result warc_end_put(MDB_txn *txn, const WarcEnd *end)
 {
     uint8_t bytes[END_BYTES];
     MDB_dbi dbi = 0;
-    memcpy(bytes, &(uint32_t){htobe32(end->file)}, 4);
-    memcpy(bytes + 4, &(uint64_t){htobe64(end->offset)}, 8);
+    uint32_t file = htobe32(end->file);
+    uint64_t offset = htobe64(end->offset);
+    memcpy(bytes, &file, sizeof file);
+    memcpy(bytes + sizeof file, &offset, sizeof offset);
     char name[] = "end"; /* LMDB wants keys it will not change as pointers it could */
     MDB_val key = {.mv_size = sizeof name - 1, .mv_data = name};
     MDB_val value = {.mv_size = sizeof bytes, .mv_data = bytes};
