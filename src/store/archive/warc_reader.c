@@ -461,7 +461,7 @@ static Result warc_load_read_capture(WarcReader *reader, const CdxjCapture *capt
         url = cdxj_plain_url(url);
     }
     if (rc == RESULT_NOT_FOUND ||
-        (rc == RESULT_OK && (record->uri.length != url.length ||
+        (rc == RESULT_OK && (record->uri.bytes == NULL || record->uri.length != url.length ||
                              memcmp(record->uri.bytes, url.bytes, url.length) != 0))) {
         LOG_ERROR(COMPONENT, "index is wrong", "file=%s offset=%llu", capture->filename,
                   (unsigned long long)capture->offset);
@@ -515,7 +515,7 @@ Result warc_load_original(const char *directory, const WarcRecord *revisit, Warc
     WarcBytes uri = warc_bytes("", 0);
     CdxjCapture capture;
     WarcReader *reader = NULL;
-    WarcRecord record;
+    WarcRecord record = {.offset = 0};
     Result rc = warc_load_find_original(directory, revisit, &capture);
     if (rc == RESULT_OK) {
         (void)warc_record_field(revisit, "warc-refers-to-target-uri", &uri);
@@ -537,7 +537,7 @@ Result warc_load_capture(const char *directory, const CdxjCapture *capture, cons
                          size_t length, WarcAnswer *answer)
 {
     WarcReader *reader = NULL;
-    WarcRecord record;
+    WarcRecord record = {.offset = 0};
     WarcBytes truncated;
     WarcBytes usage = warc_bytes("", 0);
     buffer_reset(&answer->header);
