@@ -404,9 +404,14 @@ static int open_journal(PageDB *db)
     return rc;
 }
 
+/* Whether a file can be mapped as LMDB does it; emulators refuse that sooner than other maps. */
 static bool page_db_open_address_space_has(size_t bytes)
 {
-    void *probe = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    int file = memfd_create("probe", MFD_CLOEXEC);
+    void *probe = file < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ, MAP_SHARED, file, 0);
+    if (file >= 0) {
+        (void)close(file);
+    }
     return probe != MAP_FAILED && munmap(probe, bytes) == 0;
 }
 
