@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #define LINE_BYTES    512
-#define LOOK_UP_BYTES ((size_t)4 << 20)
+#define LOOK_UP_BYTES ((size_t)8 << 20)
+#define SMALL_BUDGET  ((size_t)160 << 20) /* a fifth of it is soon full: every other look-up */
 
 /* A line of /proc/self/maps: FROM-TO PERMISSIONS OFFSET MAJOR:MINOR INODE PATH, in hexadecimal but
  * for the inode. The device is not compared, since some file systems show another one there than in
@@ -96,9 +97,9 @@ static Result map_residence_measure(const MapResidence *residence, size_t *resid
 unsigned map_residence_look_ups(const MapResidence *residence)
 {
     size_t room = atomic_load_explicit(&residence->room, memory_order_relaxed);
-    size_t n = 2 + room / LOOK_UP_BYTES;
-    bool is_budget = atomic_load_explicit(&residence->budget, memory_order_relaxed) > 0;
-    return is_budget && n < MAP_RESIDENCE_LOOK_UPS ? (unsigned)n : MAP_RESIDENCE_LOOK_UPS;
+    size_t budget = atomic_load_explicit(&residence->budget, memory_order_relaxed);
+    size_t n = budget < SMALL_BUDGET ? 2 : 2 + room / LOOK_UP_BYTES;
+    return budget > 0 && n < MAP_RESIDENCE_LOOK_UPS ? (unsigned)n : MAP_RESIDENCE_LOOK_UPS;
 }
 
 Result map_residence_check(MapResidence *residence, int fd)
