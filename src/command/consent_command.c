@@ -510,7 +510,7 @@ static int consent_take_usage(void *asked, const char *value)
 {
     unsigned bits = usage_asked(value, strlen(value));
     if (bits == 0) {
-        (void)fprintf(stderr, "ragno consent: --usage: there is no usage '%s'\n", value);
+        (void)fprintf(stderr, "ragno consent: --usage %s: expected " USAGE_WORDS "\n", value);
     }
     *(unsigned *)asked = bits;
     return bits == 0 ? EXIT_USAGE : 0;

@@ -343,6 +343,8 @@ static void errors_say_where_and_what(void)
         {"HostEquals", 11, "expected '(' after HostEquals, not the end", ""},
         {"HostEquals a", 12, "expected '('", ""},
         {"HostEquals()", 12, "expected a host name", ""},
+        {"usage(\"trian\")", 7, "expected a usage (train-ai,", ""},
+        {"not UsageDenied(search, nothing)", 25, "expected a usage (train-ai,", ""},
         {"HostEquals(a", 11, "never closed", ""},
         {"HostEquals(\"a)", 12, "quote is never closed", ""},
         {"HostEquals(\"a\" b)", 16, "expected ')'", ""},

@@ -54,6 +54,7 @@ typedef enum FilterArguments {
     FILTER_REGEX,        /* must match all of the text */
     FILTER_REGEX_SEARCH, /* must match anywhere */
     FILTER_FILE,         /* a set of hosts */
+    FILTER_USAGE,        /* low: the USAGE_... bits of its name */
 } FilterArguments;
 
 typedef struct FilterAtomType {

@@ -6,6 +6,7 @@
 
 #include "base/option/option.h"
 #include "parse/filter/filter_tests.h"
+#include "parse/usage/usage.h"
 
 /* ---- The arguments of atoms ---- */
 
@@ -316,6 +317,10 @@ static Result filter_args_prepare(FilterCompiler *compiler, FilterAtom *atom, Fi
         return compile_regex(compiler, atom, raw);
     case FILTER_FILE:
         return load_set(compiler, atom, raw->at);
+    case FILTER_USAGE:
+        item->low = usage_asked(item->text, item->length);
+        return item->low != 0 ? RESULT_OK
+                              : filter_compiler_fail(compiler, raw->at, "expected " USAGE_WORDS);
     }
     return RESULT_INTERNAL;
 }

@@ -7,7 +7,6 @@
 #include "base/memory/base64.h"
 #include "parse/host/domain.h"
 #include "parse/trap/trap.h"
-#include "parse/usage/usage.h"
 
 /* The parts of a URL or answer that atoms look at, and how a part is compared with an argument.
  *
@@ -525,7 +524,7 @@ FILTER_TEST(digest_equals)
 FILTER_TEST(usage_denied)
 {
     for (size_t i = 0; i < atom->n_items; i++) {
-        if ((usage_asked(atom->items[i].text, atom->items[i].length) & input->usage_denied) != 0) {
+        if (((unsigned)atom->items[i].low & input->usage_denied) != 0) {
             return true;
         }
     }
@@ -639,10 +638,10 @@ static const FilterAtomType types[] = {
          "score.rules: the same of the title of the page, for a link of the page that it is on",
          FILTER_REGEX_SEARCH, ONE, FILTER_HAS_TEXT, title_matches),
     ATOM("UsageDenied", "usages",
-         "the site denies one of them: train-ai, ai-input, search, tdm, image-ai", FILTER_LOWER,
+         "the site denies one of them: train-ai, ai-input, search, tdm, image-ai", FILTER_USAGE,
          LIST, FILTER_HAS_USAGE, usage_denied),
     ATOM("usage", "usages", "a page that was fetched, and of whose usages the site denies none",
-         FILTER_LOWER, LIST, FILTER_HAS_USAGE, usage),
+         FILTER_USAGE, LIST, FILTER_HAS_USAGE, usage),
     ATOM("DigestEquals", "hexadecimal digits", "the digest of the payload", FILTER_HEX, ONE,
          RESPONSE, digest_equals),
 };

@@ -45,8 +45,6 @@ unsigned usage_asked(const char *name, size_t length)
     return usage_of_name(name, length);
 }
 
-#define USAGE_WORDS "a usage (train-ai, ai-input, search, tdm, image-ai)"
-
 Result usage_list_parse(const char *text, unsigned *bits, Buffer *error)
 {
     *bits = 0;

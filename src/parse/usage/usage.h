@@ -107,7 +107,9 @@ void usage_ledger_add(UsageLedger *ledger, const UsageStatement *statement);
 /* The bits that a statement about a name ("train-ai", "ai-train", ...) is about, compared without
  * case; 0 when it is none. */
 unsigned usage_of_name(const char *name, size_t length);
-/* The bits that a question about a name is about: who asks for tdm does not mean train-ai. */
+#define USAGE_WORDS "a usage (train-ai, ai-input, search, tdm, image-ai)"
+/* The bits that a question about a name is about; 0 when it is none: who asks for tdm does not mean
+ * train-ai. */
 unsigned usage_asked(const char *name, size_t length);
 /* "train-ai, search": the bits of a list. RESULT_INVALID: error says what is wrong. */
 Result usage_list_parse(const char *text, unsigned *bits, Buffer *error);
