@@ -55,11 +55,15 @@ static void identity_command_tell(const char *path, const SigningKey *key)
         signing_key_id(key), signing_key_public(key), path, path);
 }
 
-static int identity_command_show(const char *path)
+/* Shows the key of a file; a new one is written to it before. */
+static int identity_command_key(const char *path, bool is_new)
 {
     SigningKey *key = NULL;
     Buffer error = {.limit = BUFFER_NO_LIMIT};
-    Result rc = signing_key_read(&key, path, &error);
+    Result rc = is_new ? signing_key_generate(&key) : signing_key_read(&key, path, &error);
+    if (rc == RESULT_OK && is_new) {
+        rc = signing_key_write(key, path, &error);
+    }
     int status = rc == RESULT_OK ? 0 : identity_command_complain(path, &error, rc);
     if (rc == RESULT_OK) {
         identity_command_tell(path, key);
@@ -251,21 +255,10 @@ int identity_main(int argc, char **argv)
         return identity_command_usage(stdout, 0);
     }
     if (argc == 3 && strcmp(word, "new") == 0) {
-        const char *path = argv[2];
-        SigningKey *key = NULL;
-        Buffer error = {.limit = BUFFER_NO_LIMIT};
-        Result rc = signing_key_generate(&key);
-        rc = rc == RESULT_OK ? signing_key_write(key, path, &error) : rc;
-        int status = rc == RESULT_OK ? 0 : identity_command_complain(path, &error, rc);
-        if (rc == RESULT_OK) {
-            identity_command_tell(path, key);
-        }
-        signing_key_delete(key);
-        buffer_destroy(&error);
-        return status;
+        return identity_command_key(argv[2], true);
     }
     if (argc == 3 && strcmp(word, "show") == 0) {
-        return identity_command_show(argv[2]);
+        return identity_command_key(argv[2], false);
     }
     if (argc > 2 && strcmp(word, "addresses") == 0) {
         return print_addresses(argc - 2, argv + 2);
