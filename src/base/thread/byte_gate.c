@@ -108,7 +108,7 @@ bool byte_gate_is_open_for(ByteGate *gate, ByteGateFor kind)
     if (atomic_load(&gate->held) < byte_gate_limit_for(gate, kind)) {
         return true;
     }
-    if (!atomic_exchange(&gate->closed[kind], true) && kind == BYTE_GATE_ANY) {
+    if (!atomic_exchange(&gate->closed[kind], true)) {
         (void)atomic_fetch_add_explicit(&gate->n_closed, 1, memory_order_relaxed);
     }
     /* The last bytes may have left before it was closed: then nobody else would open it. */

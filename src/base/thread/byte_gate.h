@@ -37,7 +37,7 @@ typedef struct ByteGate {
     atomic_size_t held;                  /* bytes counted now */
     atomic_size_t handed_on;             /* those of them that leave by themselves */
     atomic_bool closed[BYTE_GATE_KINDS]; /* until held falls to three quarters of the limit */
-    _Atomic uint64_t n_closed;           /* times it closed for any */
+    _Atomic uint64_t n_closed;           /* times it closed, for any or for what is large */
     Mutex mutex;                         /* RANK_QUEUE; guards the wait for closed */
     Condition opened;
     void (*on_room)(void *context); /* it opened or runs dry; NULL = none; must not block */
@@ -76,7 +76,7 @@ static inline size_t byte_gate_limit(const ByteGate *gate)
     return atomic_load_explicit(&gate->limit, memory_order_relaxed);
 }
 size_t byte_gate_held(const ByteGate *gate);
-/* Times it closed. */
+/* Times it closed, for any or for what is large. */
 uint64_t byte_gate_closings(const ByteGate *gate);
 
 #endif
