@@ -556,7 +556,7 @@ static uint64_t near_to(World *w, uint64_t text)
     NearRows rows = w->ingest.tables.store.near;
     TextSketch sketch = sketch_of(text);
     rows.txn = store_fixture_begin(&w->ingest.tables, true);
-    Result rc = near_rows_find(&rows, &sketch, &match);
+    Result rc = near_rows_find(&rows, &sketch, PAGE_DB_NO_INDEX, &match);
     CU_ASSERT_TRUE(rc == RESULT_OK || rc == RESULT_NOT_FOUND);
     page_db_txn_abort(w->ingest.tables.store.db, rows.txn);
     return rc == RESULT_OK ? match.page : PAGE_DB_NO_INDEX;

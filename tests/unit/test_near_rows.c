@@ -152,7 +152,7 @@ static void precision_and_recall(void)
         }
         TextSketch sketch = sketch_of(&texts[i]);
         NearMatch match = {.page = 0};
-        Result rc = near_rows_find(&store.rows, &sketch, &match);
+        Result rc = near_rows_find(&store.rows, &sketch, i, &match);
         bool is_near = i % 2 == 1 && jaccard(&texts[i], &texts[source[i]]) >= 0.9;
         told += rc == RESULT_OK;
         right += rc == RESULT_OK && jaccard(&texts[i], &texts[match.page]) >= 0.9;
@@ -205,9 +205,11 @@ static void a_page_that_changed_is_found_as_it_is_now_only(void)
                 first++;
             }
             NearMatch match;
-            Result rc = near_rows_find(&store.rows, &texts[t - 1], &match);
+            Result rc = near_rows_find(&store.rows, &texts[t - 1], N, &match);
             CU_ASSERT_EQUAL(rc, first < N ? RESULT_OK : RESULT_NOT_FOUND);
             CU_ASSERT_TRUE(rc != RESULT_OK || (match.page == first && match.is_twin));
+            rc = near_rows_find(&store.rows, &texts[t - 1], first, &match);
+            CU_ASSERT_TRUE(rc != RESULT_OK || match.page > first); /* it is not its own twin */
         }
     }
     for (size_t page = 0; page < N; page++) {

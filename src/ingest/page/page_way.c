@@ -247,17 +247,20 @@ Result page_way_find_near(Batch *batch, const ParsedPage *page, bool duplicate, 
     NearMatch match = {.page = PAGE_DB_NO_INDEX};
     rows.txn = batch->txn;
     Result rc = fetch->request.again ? near_rows_get(&rows, fetch->request.index, &old) : RESULT_OK;
-    if (rc == RESULT_OK && old.exists) { /* what it was must not be found */
+    bool stays = enters && old.exists && memcmp(old.bytes, sketch->bytes, sizeof old.bytes) == 0;
+    if (rc == RESULT_OK && old.exists && !stays) { /* what it was must not be found */
         rc = near_rows_remove(&rows, fetch->request.index, &old);
     }
     if (rc != RESULT_OK || !enters) {
         return rc;
     }
-    rc = near_rows_find(&rows, sketch, &match);
+    rc = near_rows_find(&rows, sketch, fetch->request.index, &match);
     *near = rc == RESULT_OK ? match.page : *near;
-    return rc == RESULT_OK || rc == RESULT_NOT_FOUND
-               ? near_rows_enter(&rows, fetch->request.index, sketch, match.is_twin)
-               : rc;
+    if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
+        rc =
+            stays ? RESULT_OK : near_rows_enter(&rows, fetch->request.index, sketch, match.is_twin);
+    }
+    return rc;
 }
 
 /* ---- Ingest sink ---- */

@@ -76,7 +76,8 @@ static Result near_rows_compare(const NearRows *rows, const TextSketch *sketch, 
 
 /* The pages that agree in one band, in order. */
 static Result near_rows_find_in_band(const NearRows *rows, MDB_cursor *cursor,
-                                     const TextSketch *sketch, unsigned band, NearMatch *match)
+                                     const TextSketch *sketch, unsigned band, uint64_t self,
+                                     NearMatch *match)
 {
     uint64_t key = sketch_band(sketch, band);
     NearKey name = near_rows_key_of(band, key);
@@ -90,20 +91,23 @@ static Result near_rows_find_in_band(const NearRows *rows, MDB_cursor *cursor,
         if (be64toh(entry.key) != key) {
             break;
         }
-        compared = near_rows_compare(rows, sketch, be64toh(entry.page), match);
+        if (be64toh(entry.page) != self) {
+            compared = near_rows_compare(rows, sketch, be64toh(entry.page), match);
+        }
         rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT_DUP);
     }
     return rc == 0 || rc == MDB_NOTFOUND ? compared : lmdb_result(rc, "find near");
 }
 
-Result near_rows_find(const NearRows *rows, const TextSketch *sketch, NearMatch *match)
+Result near_rows_find(const NearRows *rows, const TextSketch *sketch, uint64_t self,
+                      NearMatch *match)
 {
     MDB_cursor *cursor = NULL;
     *match = (NearMatch){.similarity = 0};
     int opened = mdb_cursor_open(rows->txn, rows->bands, &cursor);
     Result rc = lmdb_result(opened, "open near");
     for (unsigned band = 0; rc == RESULT_OK && band < SKETCH_BANDS && !match->is_twin; band++) {
-        rc = near_rows_find_in_band(rows, cursor, sketch, band, match);
+        rc = near_rows_find_in_band(rows, cursor, sketch, band, self, match);
     }
     if (opened == 0) {
         mdb_cursor_close(cursor);

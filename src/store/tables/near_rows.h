@@ -33,9 +33,10 @@ typedef struct NearMatch {
 
 /* Opens or creates the tables. */
 Result near_rows_open(MDB_txn *txn, NearRows *rows);
-/* The page that has most in common with a text, the oldest among equals. RESULT_NOT_FOUND: none
- * is near. */
-Result near_rows_find(const NearRows *rows, const TextSketch *sketch, NearMatch *match);
+/* The page, but for self, that has most in common with a text, the oldest among equals.
+ * RESULT_NOT_FOUND: none is near. */
+Result near_rows_find(const NearRows *rows, const TextSketch *sketch, uint64_t self,
+                      NearMatch *match);
 /* The sketch that a page is entered with; it does not exist when the page is not entered. */
 Result near_rows_get(const NearRows *rows, uint64_t page, TextSketch *sketch);
 /* Enters a page. has_twin: another page is entered with the same sketch, and stands for this one
