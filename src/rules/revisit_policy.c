@@ -69,8 +69,8 @@ double revisit_policy_interval_s(const RevisitPolicy *policy, const PageRef *pag
         interval_s = interval_at_price(policy, page, note, price);
     } else if (rate > 0) {
         interval_s = pow(policy->default_s, 1 - policy->power) * pow(1 / rate, policy->power);
-    } else if (note->fixed_freq < 0) {
-        interval_s = -1 / (double)note->fixed_freq;
+    } else if (note->hint_freq > 0) {
+        interval_s = 1 / (double)note->hint_freq;
     } else {
         interval_s =
             (price != NULL ? price->mean_s : interval_s) * revisit_policy_spread(page->index);

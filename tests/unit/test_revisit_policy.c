@@ -122,14 +122,14 @@ static void a_price_decides_once_there_is_one(void)
     note.fixed_freq = (float)(1 / (4 * DAY)); /* what the operator says comes first */
     CU_ASSERT_DOUBLE_EQUAL(revisit_policy_interval_s(&policy, &page, &note, &price), 4 * DAY, 1);
     page = page_of(1, 0);
-    note.fixed_freq =
-        (float)(-1 / (3 * DAY)); /* a hint of its site counts until it was visited twice */
+    note.fixed_freq = 0;
+    note.hint_freq = (float)(1 / (3 * DAY)); /* counts until it was visited twice */
     CU_ASSERT_DOUBLE_EQUAL(revisit_policy_interval_s(&policy, &page, &note, &price), 3 * DAY, 1);
     CU_ASSERT_DOUBLE_EQUAL(revisit_policy_interval_s(&policy, &page, &note, NULL), 3 * DAY, 1);
     page = page_of(101, 5);
     CU_ASSERT_DOUBLE_EQUAL(revisit_policy_interval_s(&policy, &page, &note, &price), dear, 1);
     page = page_of(1, 0);
-    note.fixed_freq = 0;
+    note.hint_freq = 0;
     CU_ASSERT_TRUE(revisit_policy_interval_s(&policy, &page, &note, &price) <= 8 * DAY);
 }
 

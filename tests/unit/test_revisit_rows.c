@@ -122,7 +122,7 @@ static void notes_come_back_and_empty_ones_are_none(void)
         "0123456789012345678901234567890123456789012345678901234567890123";
     static const struct {
         uint8_t misses;
-        float freq;
+        float freq; /* below 0: a hint */
         const char *date;
         const char *etag;
         size_t bytes;
@@ -133,7 +133,7 @@ static void notes_come_back_and_empty_ones_are_none(void)
         {0, 0, "Mon, 06 Nov 1994 08:49:37 GMT", "", 31}, /* it was a Sunday: kept as it is */
         {0, 0, "1794-11-20", "", 12},
         {3, 0, "", "", 2},
-        {0, -0.25f, "", "", 5}, /* a hint */
+        {0, -0.25f, "", "", 5},
         {255, 0.25f, "Sunday, 06-Nov-94 08:49:37 GMT", "\"e\"", 40},
         {0, 1, longest, "\"e\"", 73},
     };
@@ -144,7 +144,8 @@ static void notes_come_back_and_empty_ones_are_none(void)
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         memset(&note, 0, sizeof note);
         note.misses = notes[i].misses;
-        note.fixed_freq = notes[i].freq;
+        note.fixed_freq = notes[i].freq > 0 ? notes[i].freq : 0;
+        note.hint_freq = notes[i].freq < 0 ? -notes[i].freq : 0;
         memcpy(note.last_modified, notes[i].date, strlen(notes[i].date));
         memcpy(note.etag, notes[i].etag, strlen(notes[i].etag));
         CU_ASSERT_EQUAL(revisit_rows_note_put(w.table, w.txn, 7, &note), RESULT_OK);

@@ -177,10 +177,10 @@ static Result revisit_signal_hint(const RevisitLine *line, const Batch *batch, u
 {
     RevisitNote note;
     Result rc = revisit_rows_note_get(line->table, batch->txn, index, &note);
-    if (rc != RESULT_OK || every_s == 0 || note.fixed_freq < 0 || note.fixed_freq > 0) {
+    if (rc != RESULT_OK || every_s == 0 || note.hint_freq > 0 || note.fixed_freq > 0) {
         return rc;
     }
-    note.fixed_freq = -1 / (float)every_s;
+    note.hint_freq = 1 / (float)every_s;
     return revisit_rows_note_put(line->table, batch->txn, index, &note);
 }
 
@@ -304,6 +304,7 @@ static bool revisit_visit_is_same(const RevisitNote *a, const RevisitNote *b)
     return a->misses == b->misses && a->has_signal == b->has_signal &&
            a->seen.n_same == b->seen.n_same && a->seen.n_changed == b->seen.n_changed &&
            !(a->fixed_freq < b->fixed_freq) && !(a->fixed_freq > b->fixed_freq) &&
+           !(a->hint_freq < b->hint_freq) && !(a->hint_freq > b->hint_freq) &&
            !(a->fresh_until_s < b->fresh_until_s) && !(a->fresh_until_s > b->fresh_until_s) &&
            !(a->ends_s < b->ends_s) && !(a->ends_s > b->ends_s) && strcmp(a->etag, b->etag) == 0 &&
            strcmp(a->last_modified, b->last_modified) == 0;

@@ -327,8 +327,11 @@ static const uint8_t *read_parts(const uint8_t *at, const uint8_t *end, RevisitN
         note->misses = *at++;
     }
     if ((parts & NOTE_FREQ) != 0) {
-        memcpy(&note->fixed_freq, at, sizeof note->fixed_freq);
-        at += sizeof note->fixed_freq;
+        float freq = 0; /* all bits of parts are taken: a hint is the negative of one */
+        memcpy(&freq, at, sizeof freq);
+        note->fixed_freq = freq > 0 ? freq : 0;
+        note->hint_freq = freq < 0 ? -freq : 0;
+        at += sizeof freq;
     }
     if ((parts & NOTE_SIGNAL) != 0) {
         note->has_signal = true;
@@ -401,9 +404,10 @@ static uint8_t *write_note(const RevisitNote *note, uint8_t *out)
         *out |= NOTE_MISSES;
         *to++ = note->misses;
     }
-    if (note->fixed_freq > 0 || note->fixed_freq < 0) {
+    float freq = note->fixed_freq > 0 ? note->fixed_freq : -note->hint_freq;
+    if (note->fixed_freq > 0 || note->hint_freq > 0) {
         *out |= NOTE_FREQ;
-        to = mempcpy(to, &note->fixed_freq, sizeof note->fixed_freq);
+        to = mempcpy(to, &freq, sizeof freq);
     }
     if (note->has_signal) {
         *out |= NOTE_SIGNAL;

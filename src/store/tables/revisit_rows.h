@@ -51,11 +51,11 @@ typedef struct RevisitNote {
     uint8_t misses;          /* visits in a row that did not find the page */
     bool has_signal;         /* its site has said since the last visit that it has changed */
     uint32_t signal_changes; /* and so often it had changed before */
-    float fixed_freq;        /* given by the operator; below 0: a hint of its site (changefreq), for
-                                the second visit; 0 = none */
-    double fresh_until_s;    /* unix time: its site says it does not change before; 0 = nothing */
-    double ends_s;           /* unix time: nor is it to be had from then on; 0 = it is not said */
-    FreqSeen seen;           /* as of the last visit */
+    float fixed_freq;        /* given by the operator; 0 = none */
+    float hint_freq;      /* else as its site says (changefreq), for the second visit; 0 = none */
+    double fresh_until_s; /* unix time: its site says it does not change before; 0 = nothing */
+    double ends_s;        /* unix time: nor is it to be had from then on; 0 = it is not said */
+    FreqSeen seen;        /* as of the last visit */
     char etag[REVISIT_ETAG_BYTES + 1];
     char last_modified[REVISIT_DATE_BYTES + 1];
 } RevisitNote;
