@@ -3,21 +3,21 @@
  * What: nobody is hurried while there is room for all. There are three kinds of crowds:
  *  - Hosts that nothing has come from yet wait for a connection, since others like them have all
  *    that they may have (frontier/visit/visit_state.h). Of those the one that has been silent
- * longest is broken off, if that is for new_patience_ms: one for each that waits. It is tried again
- * with those that fail, and with the full patience then.
+ *    longest is broken off, if that is for new_patience_ms: one for each that waits. It is tried
+ *    again with those that fail, and with the full patience then.
  *  - Hosts wait for a connection, and some of the transfers have turned out to be slow
  *    (standing_is_slow, standing_drips). These count among those that fail from then on, so that
- * their places are free, as far as slow_percent leaves room. Of those beyond it the slowest is
- * broken off, one for each that waits: for a new host one of a new host, for a proven one any. Who
- * is tried again keeps its share, and is broken off by its own times only.
- *  - The gate is closed (base/thread/byte_gate.h), for large bodies when hosts wait for a
- *    connection, and what holds it closed is in flight, not on
- *    its way to disk. The slowest transfer is broken off, until the gate opens, or what slow ones
- *    hold is within their share (slow_percent). Slow is, then, one that began STANDING_SLOW_MS ago
- *    and has received less than STANDING_SLOW_BYTES a second while it was not paused. Who is paused
- *    shows nothing of its rate; so when the gate has not opened for CROWDING_STALL_MS, the body
- * that holds most is broken off by each look until it does: not one that holds little, which frees
- *    nothing, nor one that fills half of the gate alone, which has its turn.
+ *    their places are free, as far as slow_percent leaves room. Of those beyond it the slowest is
+ *    broken off, one for each that waits: for a new host one of a new host, for a proven one any.
+ *    Who is tried again keeps its share, and is broken off by its own times only.
+ *  - The gate is closed (base/thread/byte_gate.h), for all, or for large bodies while hosts wait
+ *    for a connection; and what holds it closed is in flight, not on its way to disk. The slowest
+ *    transfer is broken off, until the gate opens, or what slow ones hold is within their share
+ *    (slow_percent). Slow is, then, one that began STANDING_SLOW_MS ago and has received less than
+ *    STANDING_SLOW_BYTES a second while it was not paused. Who is paused shows nothing of its rate;
+ *    so when the gate has not opened for CROWDING_STALL_MS, the body that holds most is broken off
+ *    by each look until it does: not one that holds little, which frees nothing, nor one that fills
+ *    half of the gate alone, which has its turn.
  *
  * Owns: nothing; transfers are the pool's.
  * Threads: one fetching thread; any thread reads the counters. Times are those of its run clock. */

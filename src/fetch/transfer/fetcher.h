@@ -19,8 +19,8 @@
  *     are refused once more when the socket is opened.
  *  2. The bytes of all answers that are not parsed yet are counted at a gate. While the gate is
  *     closed no transfer is begun (visit states wait in the inbox), and a transfer whose body has
- *     to grow is paused, so that the server waits. What holds the gate closed can always leave
- *     (fetcher.h).
+ *     to grow is paused, so that the server waits; a large one from half of the gate on. What holds
+ * the gate closed can always leave (fetcher.h).
  *
  * Errors: a fetch that failed is a result. */
 #ifndef FETCH_TRANSFER_FETCHER_H

@@ -1,5 +1,6 @@
 /* What a page says, as fingerprints: a 128-bit digest of its text and tags for exact duplicates,
- * and a 64-bit simhash of its words for near ones.
+ * a 64-bit simhash of its words for the record, and its shingles for a sketch (sketch.h) by which
+ * near ones are found.
  *
  * What: the recipe follows BUbiNG. It takes the text with its references decoded, in which every
  * run of white space and ASCII digits is one space, so that counters, dates and layout do not make

@@ -11,9 +11,9 @@
  * a bound of its own. Nothing is written or lost, also while other threads read: LMDB's map is
  * read-only, and LMDB writes by pwrite.
  *
- * A thread that reads much calls map_residence_check after every other look-up; after more of them
- * when there was room the last time, since reading /proc costs as much as a look-up
- * (map_residence_look_ups).
+ * A thread that reads much calls map_residence_check after every other look-up; with a budget of
+ * 160 MiB or more after as many as the room that was there the last time is good for, since reading
+ * /proc costs as much as a look-up (map_residence_look_ups).
  *
  * Owns: a descriptor of /proc/self/statm.
  * Threads: any.
