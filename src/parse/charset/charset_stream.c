@@ -7,9 +7,10 @@
 
 #define ESC          '\x1B'
 #define ESCAPE_BYTES 3
-/* No byte up to this one is part of a character of more than one byte, or of an escape sequence but
- * for ESC itself. */
+/* No byte up to this one is part of a character of more than one byte: of ISO-2022-JP, where also
+ * ESC begins what belongs together, and of the others. */
 #define BLANK 0x20
+#define SLASH 0x2F
 
 void charset_stream_init(CharsetStream *stream)
 {
@@ -36,12 +37,17 @@ void charset_stream_begin(CharsetStream *stream, const char *encoding)
 
 /* ---- where a text may be cut ---- */
 
+static bool is_jp(const CharsetStream *s)
+{
+    return strcmp(s->encoding, "ISO-2022-JP") == 0;
+}
+
 /* Behind the last byte that is a character of its own; one byte stays, which shows whether an
  * escape sequence follows. */
-static size_t cut_multi_byte(const unsigned char *p, size_t length)
+static size_t cut_multi_byte(const unsigned char *p, size_t length, unsigned most)
 {
     size_t i = length > 0 ? length - 1 : 0;
-    while (i > 0 && (p[i - 1] > BLANK || p[i - 1] == ESC)) {
+    while (i > 0 && (p[i - 1] > most || p[i - 1] == ESC)) {
         i--;
     }
     return i == 0 && length > CHARSET_STREAM_WAITS ? length - 1 : i;
@@ -68,7 +74,10 @@ static size_t cut_of(const CharsetStream *s, const char *bytes, size_t length)
         }
         return even;
     }
-    return charset_is_single_byte(s->encoding) ? length : cut_multi_byte(p, length);
+    if (charset_is_single_byte(s->encoding)) {
+        return length;
+    }
+    return cut_multi_byte(p, length, is_jp(s) ? BLANK : SLASH);
 }
 
 /* ---- decoding ---- */
@@ -134,11 +143,6 @@ static Result decode_jp(CharsetStream *s, const char *bytes, size_t length)
     }
     buffer_destroy(&whole);
     return rc;
-}
-
-static bool is_jp(const CharsetStream *s)
-{
-    return strcmp(s->encoding, "ISO-2022-JP") == 0;
 }
 
 /* Whether the text of these bytes are the bytes. */

@@ -16,8 +16,8 @@
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
 
-/* What waits at most: multi-byte text without a blank or a line break is cut here at last, which
- * may cost one character. */
+/* What waits at most: multi-byte text without a blank or a slash is cut here at last, which may
+ * cost one character. */
 #define CHARSET_STREAM_WAITS ((size_t)64 << 10)
 
 typedef struct CharsetStream {
