@@ -4,11 +4,11 @@
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "base/core/ascii.h"
 #include "base/memory/base64.h"
 #include "base/memory/arena.h"
 
@@ -68,7 +68,7 @@ static inline uint32_t decode_little_endian_32(const char *p)
 }
 
 /* The codecs of content codings: gzip and deflate, brotli, zstd. Each has a step that the loop
- * takes, and a function that appends what it decodes to the target, as far as it gets. */
+ * takes. */
 
 typedef enum DecodeCodec {
     DECODE_CODEC_GZIP,
@@ -198,16 +198,6 @@ static void decode_brotli_end(Decoder *decoder)
     arena_reset(&decoder->brotli_memory);
 }
 
-static DecodeStatus decode_brotli(Decoder *decoder, DecodeInput in, DecodeTarget *sink)
-{
-    DecodeStatus status = decode_brotli_begin(decoder);
-    if (status == DECODE_OK) {
-        status = decode_pump(decoder, decode_brotli_step, &in, sink);
-    }
-    decode_brotli_end(decoder);
-    return status;
-}
-
 #define FAST_BYTES ((size_t)4 << 20) /* libdeflate needs all of the output at once */
 
 static DecodeStep decode_zlib_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room)
@@ -244,14 +234,6 @@ static DecodeStatus decode_zlib_begin(Decoder *decoder, int window_bits)
     return inflateReset2(&decoder->zlib, window_bits) == Z_OK ? DECODE_OK : DECODE_MEMORY;
 }
 
-/* One stream of zlib's: window_bits 15 with its frame, -15 without. */
-static DecodeStatus decode_zlib(Decoder *decoder, int window_bits, DecodeInput *in,
-                                DecodeTarget *sink)
-{
-    DecodeStatus status = decode_zlib_begin(decoder, window_bits);
-    return status == DECODE_OK ? decode_pump(decoder, decode_zlib_step, in, sink) : status;
-}
-
 /* Whether the input begins as such a file does. */
 static bool decode_is_gzip(const DecodeInput *in)
 {
@@ -283,19 +265,6 @@ static bool gzip_at_once(Decoder *decoder, const DecodeInput *in, DecodeTarget *
     out->length += produced;
     out->data[out->length] = '\0';
     return true;
-}
-
-/* All members of a gzip file. */
-static DecodeStatus decode_gzip(Decoder *decoder, DecodeInput in, DecodeTarget *sink)
-{
-    if (gzip_at_once(decoder, &in, sink)) {
-        return DECODE_OK;
-    }
-    DecodeStatus status = DECODE_OK;
-    do { /* one member after the other; what follows the last one is padding */
-        status = decode_zlib(decoder, DECODE_GZIP_WINDOW, &in, sink);
-    } while (status == DECODE_OK && decode_is_gzip(&in));
-    return status;
 }
 
 static bool decode_has_zlib_frame(const DecodeInput *in)
@@ -332,22 +301,6 @@ static bool decode_is_zstd(const DecodeInput *in)
     uint32_t magic = decode_little_endian_32(in->next);
     return magic == ZSTD_MAGICNUMBER ||
            (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
-}
-
-static void decode_zstd_begin(Decoder *decoder)
-{
-    (void)ZSTD_DCtx_reset(decoder->zstd, ZSTD_reset_session_only);
-}
-
-/* All frames. */
-static DecodeStatus decode_zstd(Decoder *decoder, DecodeInput in, DecodeTarget *sink)
-{
-    DecodeStatus status = DECODE_OK;
-    do { /* one frame after the other */
-        decode_zstd_begin(decoder);
-        status = decode_pump(decoder, decode_zstd_step, &in, sink);
-    } while (status == DECODE_OK && decode_is_zstd(&in));
-    return status;
 }
 
 /* ---- Undoing what HTTP did to a body ---- */
@@ -434,54 +387,197 @@ static DecodeStatus copy_plain(DecodeInput in, DecodeTarget *sink)
     return n < in.left ? DECODE_LIMIT : DECODE_OK;
 }
 
-static DecodeStatus decode_one(Decoder *decoder, DecodeCodec coding, DecodeInput in,
-                               DecodeTarget *sink)
+/* ---- one coding: of a whole body, or of one that comes and goes in pieces ---- */
+
+#define MAGIC_BYTES 64u /* and so much that text can be told from it */
+
+typedef struct Decoding {
+    Decoder *decoder;
+    DecodeInput in;
+    bool is_plain;        /* it begins like text */
+    DecodeTarget *target; /* of a whole body; NULL: what follows, of one in pieces */
+    DecodeInput start;    /* the whole body */
+    uint64_t raw_length;
+    uint64_t given;
+    DecodeBounds bounds;
+    DecodeSink sink;
+    void *context;
+    bool is_over; /* the sink has had enough */
+} Decoding;
+
+static bool is_bomb(const Decoding *d)
 {
-    if (in.left == 0) {
+    uint64_t least = d->bounds.max_ratio > 0 ? d->given / d->bounds.max_ratio : 0;
+    uint64_t used = d->in.source != NULL ? d->in.read - d->in.left : d->raw_length - d->in.left;
+    return d->bounds.max_ratio > 0 && ((d->given > DECODE_RATIO_FLOOR && least >= d->raw_length) ||
+                                       (d->given > DECODE_PREFIX_FLOOR && least >= used));
+}
+
+/* Hands a piece on. DECODE_OK: go on. */
+static DecodeStatus decode_give(Decoding *d, const char *bytes, size_t length)
+{
+    uint64_t room = d->bounds.max_bytes - d->given;
+    size_t n = length < room ? length : (size_t)room;
+    d->given += n;
+    if (n > 0 && !d->sink(d->context, bytes, n)) {
+        d->is_over = true;
+        return DECODE_OK;
+    }
+    if (n < length) {
+        return DECODE_LIMIT;
+    }
+    return is_bomb(d) ? DECODE_RATIO : DECODE_OK;
+}
+
+static DecodeStatus decode_plain(Decoding *d)
+{
+    DecodeStatus status = DECODE_OK;
+    if (d->target != NULL) {
+        return copy_plain(d->in, d->target);
+    }
+    do {
+        size_t n = d->in.left < DECODE_STEP_BYTES ? d->in.left : DECODE_STEP_BYTES;
+        status = decode_give(d, d->in.next, n);
+        d->in.next += n;
+        d->in.left -= n;
+    } while (status == DECODE_OK && !d->is_over && (d->in.left > 0 || decode_more(&d->in)));
+    return status;
+}
+
+static void decode_fill(DecodeInput *in)
+{
+    bool more = true;
+    while (more && in->left < MAGIC_BYTES) {
+        more = decode_more(in);
+    }
+}
+
+/* One stream of a codec that was made ready. */
+static DecodeStatus decode_stream(Decoding *d, DecodeStepFunction step)
+{
+    if (d->target != NULL) {
+        return decode_pump(d->decoder, step, &d->in, d->target);
+    }
+    Buffer *piece = &d->decoder->scratch[0];
+    piece->limit = DECODE_STEP_BYTES;
+    for (;;) {
+        buffer_reset(piece);
+        DecodeTarget one = {.out = piece, .is_piece = true};
+        DecodeStatus status = decode_pump(d->decoder, step, &d->in, &one);
+        DecodeStatus given = decode_give(d, buffer_string(piece), piece->length);
+        if (given != DECODE_OK || d->is_over) {
+            return given;
+        }
+        if (status != DECODE_LIMIT) { /* of the piece: there is more */
+            decode_fill(&d->in);
+            return status;
+        }
+    }
+}
+
+static DecodeStatus decode_zlib(Decoding *d, int window_bits)
+{
+    DecodeStatus status = decode_zlib_begin(d->decoder, window_bits);
+    return status == DECODE_OK ? decode_stream(d, decode_zlib_step) : status;
+}
+
+/* One member after the other; what follows the last one is padding. */
+static DecodeStatus decode_gzip(Decoding *d)
+{
+    DecodeStatus status = DECODE_OK;
+    if (d->target != NULL && gzip_at_once(d->decoder, &d->in, d->target)) {
+        return DECODE_OK;
+    }
+    do {
+        status = decode_zlib(d, DECODE_GZIP_WINDOW);
+    } while (status == DECODE_OK && !d->is_over && decode_is_gzip(&d->in));
+    return status;
+}
+
+static DecodeStatus decode_zstd(Decoding *d)
+{
+    DecodeStatus status = DECODE_OK;
+    do { /* one frame after the other */
+        (void)ZSTD_DCtx_reset(d->decoder->zstd, ZSTD_reset_session_only);
+        status = decode_stream(d, decode_zstd_step);
+    } while (status == DECODE_OK && !d->is_over && decode_is_zstd(&d->in));
+    return status;
+}
+
+static DecodeStatus decode_brotli(Decoding *d)
+{
+    DecodeStatus status = decode_brotli_begin(d->decoder);
+    if (status == DECODE_OK) {
+        status = decode_stream(d, decode_brotli_step);
+    }
+    decode_brotli_end(d->decoder);
+    return status;
+}
+
+static bool decode_has_given(const Decoding *d)
+{
+    return d->target != NULL ? d->target->out->length > d->target->start : d->given > 0;
+}
+
+/* Begins again behind a codec that could make nothing of the body. False: it has been handed on. */
+static bool decode_again(Decoding *d)
+{
+    if (d->target != NULL) {
+        d->in = d->start;
+        d->target->out->length = d->target->start;
+        return true;
+    }
+    if (d->given > 0) {
+        return false;
+    }
+    d->in.source->rewind(d->in.source->context);
+    d->in.read = 0;
+    d->in.next = "";
+    d->in.left = 0;
+    decode_fill(&d->in);
+    return true;
+}
+
+/* With a zlib frame as it should be, or without, as some servers have it. "80" is the head of a
+ * frame, and a page. */
+static DecodeStatus decode_deflate(Decoding *d)
+{
+    if (decode_has_zlib_frame(&d->in)) {
+        DecodeStatus status = decode_zlib(d, 15);
+        if (status != DECODE_BROKEN || decode_has_given(d) || !decode_again(d)) {
+            return status;
+        }
+    }
+    return decode_zlib(d, -15);
+}
+
+static DecodeStatus decode_one(Decoding *d, DecodeCodec coding)
+{
+    DecodeStatus status = DECODE_OK;
+    decode_fill(&d->in);
+    if (d->in.left == 0) {
         return DECODE_OK; /* answers to HEAD, 304, and servers that compress nothing into nothing */
     }
-    DecodeStatus status = DECODE_OK;
-    size_t before = sink->out->length;
+    d->is_plain = decode_looks_plain(&d->in);
     switch (coding) {
     case DECODE_CODEC_GZIP:
-        if (!decode_is_gzip(&in)) {
-            return copy_plain(in, sink);
-        }
-        return decode_gzip(decoder, in, sink);
+        return decode_is_gzip(&d->in) ? decode_gzip(d) : decode_plain(d);
     case DECODE_CODEC_ZSTD:
-        if (!decode_is_zstd(&in)) {
-            return copy_plain(in, sink);
-        }
-        return decode_zstd(decoder, in, sink);
+        return decode_is_zstd(&d->in) ? decode_zstd(d) : decode_plain(d);
+    case DECODE_CODEC_NONE:
+        return decode_plain(d);
     case DECODE_CODEC_DEFLATE:
-        if (decode_is_gzip(&in)) {
-            return decode_gzip(decoder, in, sink);
+        if (decode_is_gzip(&d->in)) {
+            return decode_gzip(d);
         }
-        if (decode_has_zlib_frame(&in)) {
-            DecodeInput framed = in;
-            status = decode_zlib(decoder, 15, &framed, sink);
-            bool is_nothing = sink->out->length == before;
-            if (status == DECODE_TRUNCATED && is_nothing) {
-                break; /* "80" is the head of a zlib stream, and a page */
-            }
-            if (status != DECODE_BROKEN || !is_nothing) {
-                return status;
-            }
-        }
-        status = decode_zlib(decoder, -15, &(DecodeInput){.next = in.next, .left = in.left}, sink);
+        status = decode_deflate(d);
         break;
     case DECODE_CODEC_BROTLI:
-        status = decode_brotli(decoder, in, sink);
+        status = decode_brotli(d);
         break;
-    case DECODE_CODEC_NONE:
-        return copy_plain(in, sink);
     }
     bool is_failure = status == DECODE_BROKEN || status == DECODE_TRUNCATED;
-    if (is_failure && decode_looks_plain(&in)) {
-        sink->out->length = before;
-        return copy_plain(in, sink);
-    }
-    return status;
+    return is_failure && d->is_plain && decode_again(d) ? decode_plain(d) : status;
 }
 
 static DecodeCodec coding_of(const char *word, size_t length)
@@ -494,7 +590,7 @@ static DecodeCodec coding_of(const char *word, size_t length)
                  {"zstd", DECODE_CODEC_ZSTD},       {"x-deflate", DECODE_CODEC_DEFLATE},
                  {"x-zstd", DECODE_CODEC_ZSTD}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strlen(names[i].name) == length && strncasecmp(word, names[i].name, length) == 0) {
+        if (ascii_is(word, length, names[i].name)) {
             return names[i].coding;
         }
     }
@@ -562,7 +658,8 @@ DecodeStatus decode_content(Decoder *decoder, const char *encoding, size_t encod
         }
         DecodeTarget sink = {
             .out = target, .start = target->length, .raw_length = length, .max_ratio = max_ratio};
-        DecodeStatus status = decode_one(decoder, codings[n], in, &sink);
+        Decoding one = {.decoder = decoder, .in = in, .start = in, .target = &sink};
+        DecodeStatus status = decode_one(&one, codings[n]);
         if (status == DECODE_RATIO || status == DECODE_MEMORY) {
             return status; /* no next coding for a bomb */
         }
@@ -586,13 +683,8 @@ DecodeStatus decode_answer(Decoder *decoder, const HttpHeader *header, const cha
 
 /* Chunked transfer coding: parse/http/decode.h. */
 
-typedef struct Input {
-    const char *next;
-    size_t left;
-} Input;
-
 /* Reads a chunk's size line; in stands behind it. */
-static DecodeStatus decode_chunked_read_size(Input *in, size_t *size)
+static DecodeStatus decode_chunked_read_size(DecodeInput *in, size_t *size)
 {
     const char *p = in->next;
     const char *end = p + in->left;
@@ -625,7 +717,7 @@ static DecodeStatus decode_chunked_read_size(Input *in, size_t *size)
 
 DecodeStatus decode_chunked(const char *raw, size_t length, Buffer *out)
 {
-    Input in = {raw, length};
+    DecodeInput in = {.next = raw, .left = length};
     for (;;) {
         /* The line break behind a chunk, which may be missing. */
         if (in.left > 0 && in.next != raw && *in.next == '\r') {
@@ -664,172 +756,7 @@ DecodeStatus decode_chunked(const char *raw, size_t length, Buffer *out)
     }
 }
 
-/* Bodies that are decoded in pieces: decode_content_stream and decode_gzip_stream of decode.h. */
-
-#define MAGIC_BYTES 64u /* and so much that text can be told from it */
-
-typedef struct Pieces {
-    Decoder *decoder;
-    DecodeInput in;
-    uint64_t raw_length;
-    uint64_t given;
-    DecodeBounds bounds;
-    DecodeSink sink;
-    void *context;
-    bool is_over; /* the sink has had enough */
-} Pieces;
-
-static bool is_bomb(const Pieces *p)
-{
-    uint64_t least = p->bounds.max_ratio > 0 ? p->given / p->bounds.max_ratio : 0;
-    uint64_t used = p->in.source != NULL ? p->in.read - p->in.left : p->raw_length - p->in.left;
-    return p->bounds.max_ratio > 0 && ((p->given > DECODE_RATIO_FLOOR && least >= p->raw_length) ||
-                                       (p->given > DECODE_PREFIX_FLOOR && least >= used));
-}
-
-/* Hands a piece on. DECODE_OK: go on. */
-static DecodeStatus decode_pieces_give(Pieces *p, const char *bytes, size_t length)
-{
-    uint64_t room = p->bounds.max_bytes - p->given;
-    size_t n = length < room ? length : (size_t)room;
-    p->given += n;
-    if (n > 0 && !p->sink(p->context, bytes, n)) {
-        p->is_over = true;
-        return DECODE_OK;
-    }
-    if (n < length) {
-        return DECODE_LIMIT;
-    }
-    return is_bomb(p) ? DECODE_RATIO : DECODE_OK;
-}
-
-static DecodeStatus give_plain(Pieces *p)
-{
-    DecodeStatus status = DECODE_OK;
-    do {
-        size_t n = p->in.left < DECODE_STEP_BYTES ? p->in.left : DECODE_STEP_BYTES;
-        status = decode_pieces_give(p, p->in.next, n);
-        p->in.next += n;
-        p->in.left -= n;
-    } while (status == DECODE_OK && !p->is_over && (p->in.left > 0 || decode_more(&p->in)));
-    return status;
-}
-
-/* One stream of a codec that was made ready. */
-static DecodeStatus give_stream(Pieces *p, DecodeStepFunction step)
-{
-    Buffer *piece = &p->decoder->scratch[0];
-    piece->limit = DECODE_STEP_BYTES;
-    for (;;) {
-        buffer_reset(piece);
-        DecodeTarget one = {.out = piece, .is_piece = true};
-        DecodeStatus status = decode_pump(p->decoder, step, &p->in, &one);
-        DecodeStatus given = decode_pieces_give(p, buffer_string(piece), piece->length);
-        if (given != DECODE_OK || p->is_over) {
-            return given;
-        }
-        if (status != DECODE_LIMIT) { /* of the piece: there is more */
-            return status;
-        }
-    }
-}
-
-static void decode_pieces_fill(DecodeInput *in)
-{
-    bool more = true;
-    while (more && in->left < MAGIC_BYTES) {
-        more = decode_more(in);
-    }
-}
-
-/* One member after the other; what follows the last one is padding. */
-static DecodeStatus give_gzip(Pieces *p)
-{
-    DecodeStatus status = DECODE_OK;
-    do {
-        status = decode_zlib_begin(p->decoder, DECODE_GZIP_WINDOW);
-        if (status == DECODE_OK) {
-            status = give_stream(p, decode_zlib_step);
-        }
-        decode_pieces_fill(&p->in);
-    } while (status == DECODE_OK && !p->is_over && decode_is_gzip(&p->in));
-    return status;
-}
-
-static DecodeStatus give_zstd(Pieces *p)
-{
-    DecodeStatus status = DECODE_OK;
-    do { /* one frame after the other */
-        decode_zstd_begin(p->decoder);
-        status = give_stream(p, decode_zstd_step);
-        decode_pieces_fill(&p->in);
-    } while (status == DECODE_OK && !p->is_over && decode_is_zstd(&p->in));
-    return status;
-}
-
-static DecodeStatus give_brotli(Pieces *p)
-{
-    DecodeStatus status = decode_brotli_begin(p->decoder);
-    if (status == DECODE_OK) {
-        status = give_stream(p, decode_brotli_step);
-    }
-    decode_brotli_end(p->decoder);
-    return status;
-}
-
-static DecodeStatus give_zlib(Pieces *p, int window_bits)
-{
-    DecodeStatus status = decode_zlib_begin(p->decoder, window_bits);
-    return status == DECODE_OK ? give_stream(p, decode_zlib_step) : status;
-}
-
-/* Begins again after a codec that could make nothing of the body. */
-static bool try_again(Pieces *p, DecodeStatus status)
-{
-    if ((status != DECODE_BROKEN && status != DECODE_TRUNCATED) || p->given > 0) {
-        return false;
-    }
-    p->in.source->rewind(p->in.source->context);
-    p->in.read = 0;
-    p->in.next = "";
-    p->in.left = 0;
-    decode_pieces_fill(&p->in);
-    return true;
-}
-
-static DecodeStatus give_deflate(Pieces *p)
-{
-    if (decode_has_zlib_frame(&p->in)) {
-        DecodeStatus status = give_zlib(p, 15);
-        if (status != DECODE_BROKEN || !try_again(p, status)) {
-            return status;
-        }
-    }
-    return give_zlib(p, -15);
-}
-
-static DecodeStatus give_decoded(Pieces *p, DecodeCodec codec)
-{
-    DecodeStatus status = DECODE_OK;
-    switch (codec) {
-    case DECODE_CODEC_GZIP:
-        return decode_is_gzip(&p->in) ? give_gzip(p) : give_plain(p);
-    case DECODE_CODEC_ZSTD:
-        return decode_is_zstd(&p->in) ? give_zstd(p) : give_plain(p);
-    case DECODE_CODEC_NONE:
-        return give_plain(p);
-    case DECODE_CODEC_DEFLATE:
-        if (decode_is_gzip(&p->in)) {
-            return give_gzip(p);
-        }
-        status = give_deflate(p);
-        break;
-    case DECODE_CODEC_BROTLI:
-        status = give_brotli(p);
-        break;
-    }
-    return try_again(p, status) && decode_looks_plain(&p->in) ? give_plain(p) : status;
-}
+/* ---- in pieces ---- */
 
 DecodeStatus decode_content_stream(Decoder *decoder, const char *encoding, size_t encoding_length,
                                    const DecodeSource *source, DecodeBounds bounds, DecodeSink sink,
@@ -837,27 +764,26 @@ DecodeStatus decode_content_stream(Decoder *decoder, const char *encoding, size_
 {
     DecodeCodec codecs[DECODE_MAX_CODINGS];
     size_t n = 0;
-    Pieces p = {.decoder = decoder,
-                .in = {.next = "", .left = 0, .source = source},
-                .raw_length = source->length,
-                .bounds = bounds,
-                .sink = sink,
-                .context = context};
+    Decoding d = {.decoder = decoder,
+                  .in = {.next = "", .left = 0, .source = source},
+                  .raw_length = source->length,
+                  .bounds = bounds,
+                  .sink = sink,
+                  .context = context};
     if (!decode_codecs_of(encoding, encoding == NULL ? 0 : encoding_length, codecs, &n) || n > 1) {
         return DECODE_BROKEN;
     }
-    decode_pieces_fill(&p.in);
-    return p.in.left == 0 ? DECODE_OK : give_decoded(&p, n == 0 ? DECODE_CODEC_NONE : codecs[0]);
+    return decode_one(&d, n == 0 ? DECODE_CODEC_NONE : codecs[0]);
 }
 
 DecodeStatus decode_gzip_stream(Decoder *decoder, const char *raw, size_t length,
                                 DecodeBounds bounds, DecodeSink sink, void *context)
 {
-    Pieces p = {.decoder = decoder,
-                .in = {.next = raw, .left = length, .source = NULL},
-                .raw_length = length,
-                .bounds = bounds,
-                .sink = sink,
-                .context = context};
-    return decode_is_gzip(&p.in) ? give_gzip(&p) : DECODE_BROKEN;
+    Decoding d = {.decoder = decoder,
+                  .in = {.next = raw, .left = length, .source = NULL},
+                  .raw_length = length,
+                  .bounds = bounds,
+                  .sink = sink,
+                  .context = context};
+    return decode_is_gzip(&d.in) ? decode_gzip(&d) : DECODE_BROKEN;
 }
