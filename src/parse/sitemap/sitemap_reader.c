@@ -24,9 +24,8 @@ void sitemap_cleaner_destroy(SitemapCleaner *cleaner)
 
 void sitemap_cleaner_reset(SitemapCleaner *cleaner)
 {
-    SitemapCleaner fresh = {.characters = cleaner->characters,
-                            .pending = cleaner->pending,
-                            .clean = cleaner->clean};
+    SitemapCleaner fresh = {
+        .characters = cleaner->characters, .pending = cleaner->pending, .clean = cleaner->clean};
     *cleaner = fresh;
     buffer_reset(&cleaner->pending);
     buffer_reset(&cleaner->clean);

@@ -49,8 +49,9 @@ void sitemap_cleaner_destroy(SitemapCleaner *cleaner);
 /* Ready for the next file; keeps the memory. */
 void sitemap_cleaner_reset(SitemapCleaner *cleaner);
 
-/* First stage: points *bytes and *length to the chunk as UTF-8, which lives until the next call. The first chunk should hold the XML declaration. is_last: nothing is held back.
- * Errors as buffer_append. */
+/* First stage: points *bytes and *length to the chunk as UTF-8, which lives until the next call.
+ * The first chunk should hold the XML declaration. is_last: nothing is held back. Errors as
+ * buffer_append. */
 Result sitemap_cleaner_to_utf8(SitemapCleaner *cleaner, const char **bytes, size_t *length,
                                bool is_last);
 
