@@ -283,12 +283,6 @@ void crawl_store_close(CrawlStore *store)
 {
     schedule_close(store->tables.schedule);
     host_rows_close(store->tables.hosts);
-    held_rows_close(store->tables.held);
-    external_rows_close(store->tables.external);
-    seed_rows_close(store->tables.seeds);
-    wait_rows_close(store->tables.waits);
-    group_rows_close(store->tables.groups);
-    feed_rows_close(store->tables.feeds);
     body_rows_close(store->tables.bodies);
     revisit_rows_close(store->tables.revisits);
     render_table_close(store->tables.renders);

@@ -126,14 +126,12 @@ static Result crawl_view_find_places(CrawlView *view)
     }
     Result rc = seed_rows_open(&store.seeds, txn);
     if (page_db_txn_commit(view->db, txn) != page_db_error_ok || rc != RESULT_OK) {
-        seed_rows_close(store.seeds);
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc == RESULT_OK ? RESULT_IO : rc;
     }
     rc = stay_set_new(&view->stay, (StayKind)view->config.scope_stay);
     if (rc == RESULT_OK) {
         rc = seed_places_load(&store, view->stay, (unsigned)view->config.fetch_max_redirects);
     }
-    seed_rows_close(store.seeds);
     return rc;
 }
 
@@ -177,7 +175,6 @@ int crawl_view_open(CrawlView *view, const char *command, const char *directory)
 void crawl_view_close(CrawlView *view)
 {
     host_rows_close(view->hosts);
-    group_rows_close(view->groups);
     schedule_close(view->schedule);
     revisit_rows_close(view->revisits);
     render_table_close(view->renders);

@@ -34,7 +34,7 @@ typedef struct CrawlView {
     char *directory;
     PageDB *db;
     HostRows *hosts;       /* NULL: a database of the library, as the next */
-    GroupRows *groups;     /* may be NULL */
+    GroupRows groups;      /* 0: none */
     Schedule *schedule;    /* may be NULL */
     RevisitRows *revisits; /* NULL: no crawl with schedule.mode = continuous */
     RenderTable *renders;  /* NULL: nothing was ever rendered */

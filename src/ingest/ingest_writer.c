@@ -33,7 +33,7 @@ static const char *ingest_log_url_of(PageDB *db, MDB_txn *txn, uint64_t index, B
 static CrawlLogWay find_way(const Batch *batch, MDB_txn *txn, const FetchResult *fetch,
                             DiscoverySteps *steps, Buffer *path, Buffer *referrer, SeedEntry *seed)
 {
-    SeedRows *seeds = batch->store->seeds;
+    SeedRows seeds = batch->store->seeds;
     uint64_t first = PAGE_DB_NO_INDEX;
     buffer_reset(path);
     buffer_reset(referrer);
@@ -43,7 +43,7 @@ static CrawlLogWay find_way(const Batch *batch, MDB_txn *txn, const FetchResult 
     } else {
         (void)buffer_append_char(path, 'P');
     }
-    if (seeds == NULL || first == PAGE_DB_NO_INDEX ||
+    if (seeds == 0 || first == PAGE_DB_NO_INDEX ||
         seed_rows_get(seeds, txn, first, seed) != RESULT_OK) {
         seed->tag[0] = '\0';
     }
@@ -187,7 +187,7 @@ static void publish_trouble(IngestWriter *writer, MDB_txn *txn, uint64_t hosts_w
     WaitEntry next = {.until_ms = 0};
     size_t n = 0;
     (void)schedule_parked_counts(writer->store.schedule, txn, &urls, &hosts);
-    if (writer->store.waits != NULL) {
+    if (writer->store.waits != 0) {
         (void)wait_rows_count(writer->store.waits, txn, &waiting);
         (void)wait_rows_read(writer->store.waits, txn, NULL, &next, 1, &n);
     }

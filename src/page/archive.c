@@ -75,8 +75,8 @@ void discovery_find(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *path, Buff
 
 struct Archive {
     Warc *warc;
-    PayloadIndex *payloads;
-    CaptureIndex *captures;
+    PayloadIndex payloads;
+    CaptureIndex captures;
     DedupIndex *elsewhere; /* what other crawls have; NULL: none were named */
     PageDB *db;
     WarcCompression compression;
@@ -184,8 +184,6 @@ Result archive_close(Archive *archive)
         if (archive->warc != NULL) {
             rc = warc_close(archive->warc);
         }
-        payload_index_close(archive->payloads);
-        capture_index_close(archive->captures);
         dedup_index_close(archive->elsewhere);
         free(archive);
     }

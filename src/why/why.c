@@ -388,7 +388,7 @@ static Result find_groups(Question *q)
 {
     const Why *why = q->why;
     const WhySources *from = q->from;
-    if (from->groups == NULL || why->is_queued || (why->is_known && why->page.n_crawls > 0)) {
+    if (from->groups == 0 || why->is_queued || (why->is_known && why->page.n_crawls > 0)) {
         return RESULT_OK;
     }
     Authority at = authority_of(why->url, strlen(why->url));

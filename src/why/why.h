@@ -95,7 +95,7 @@ typedef struct WhySources {
     const char *directory;
     PageDB *db;
     HostRows *hosts;             /* may be NULL */
-    GroupRows *groups;           /* may be NULL */
+    GroupRows groups;            /* 0: none */
     Schedule *schedule;          /* may be NULL */
     const RevisitRows *revisits; /* may be NULL: schedule.mode = once */
     RenderTable *renders;        /* may be NULL: nothing was ever rendered */

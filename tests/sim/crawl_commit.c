@@ -117,7 +117,6 @@ void crawl_store_drop(Crawl *crawl, bool remove)
         (void)rmdir(path);
     }
     schedule_close(crawl->store.schedule);
-    wait_rows_close(crawl->store.waits);
     host_rows_close(crawl->store.hosts);
     body_rows_close(crawl->store.bodies);
     page_db_set_persist(crawl->store.db, !remove);

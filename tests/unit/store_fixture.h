@@ -52,11 +52,6 @@ static inline void store_fixture_open(StoreFixture *fixture)
 static inline void store_fixture_close(StoreFixture *fixture, bool remove)
 {
     schedule_close(fixture->store.schedule);
-    held_rows_close(fixture->store.held);
-    seed_rows_close(fixture->store.seeds);
-    wait_rows_close(fixture->store.waits);
-    group_rows_close(fixture->store.groups);
-    feed_rows_close(fixture->store.feeds);
     body_rows_close(fixture->store.bodies);
     host_rows_close(fixture->store.hosts);
     page_db_set_persist(fixture->store.db, !remove);

@@ -5,7 +5,7 @@
 typedef struct Table {
     SampleDirectory directory;
     MDB_env *env;
-    CaptureIndex *index;
+    CaptureIndex index;
     MDB_txn *txn;
 } Table;
 
@@ -24,7 +24,6 @@ static Table table_open(void)
 static void table_close(Table *table)
 {
     mdb_txn_abort(table->txn);
-    capture_index_close(table->index);
     mdb_env_close(table->env);
     sample_remove(&table->directory);
 }

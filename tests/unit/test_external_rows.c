@@ -9,7 +9,7 @@
 
 typedef struct ExternalFixture {
     StoreFixture store;
-    ExternalRows *table;
+    ExternalRows table;
 } ExternalFixture;
 
 static MDB_txn *external_begin(ExternalFixture *fixture)
@@ -23,7 +23,6 @@ static MDB_txn *external_begin(ExternalFixture *fixture)
 static void external_end(ExternalFixture *fixture, MDB_txn *txn)
 {
     page_db_txn_abort(fixture->store.store.db, txn);
-    external_rows_close(fixture->table);
     store_fixture_close(&fixture->store, true);
 }
 

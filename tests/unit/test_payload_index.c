@@ -5,7 +5,7 @@
 typedef struct Table {
     SampleDirectory directory;
     MDB_env *env;
-    PayloadIndex *index;
+    PayloadIndex index;
 } Table;
 
 static MDB_txn *begin(Table *table, unsigned flags)
@@ -34,7 +34,6 @@ static Table table_open(void)
 
 static void table_close(Table *table)
 {
-    payload_index_close(table->index);
     mdb_env_close(table->env);
     sample_remove(&table->directory);
 }

@@ -12,7 +12,7 @@ static void seeds_keep_their_tags(void)
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
     store_fixture_open(&fixture);
-    SeedRows *seeds = fixture.store.seeds;
+    SeedRows seeds = fixture.store.seeds;
     MDB_txn *txn = store_fixture_begin(&fixture, false);
     CU_ASSERT_EQUAL(seed_rows_put(seeds, txn, 7, "news"), RESULT_OK);
     CU_ASSERT_EQUAL(seed_rows_put(seeds, txn, 3, NULL), RESULT_OK);

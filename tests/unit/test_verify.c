@@ -182,7 +182,7 @@ static void note_captures(const Crawl *crawl, unsigned n, uint64_t more)
 {
     PageDB *db = NULL;
     MDB_txn *txn = NULL;
-    CaptureIndex *captures = NULL;
+    CaptureIndex captures = 0;
     WarcGroup group = {.type = WARC_RESPONSE, .date = SAMPLE_DATE, .whole = true};
     PageDBOptions options = {.no_sync = true, .map_bytes = 64 << 20};
     CU_ASSERT_EQUAL_FATAL(page_db_open(&db, crawl->mdb.path, &options), page_db_error_ok);
@@ -192,7 +192,6 @@ static void note_captures(const Crawl *crawl, unsigned n, uint64_t more)
         uint64_t page = i < n ? i : more;
         CU_ASSERT_EQUAL(capture_index_put_group(captures, txn, page, 404, &group), RESULT_OK);
     }
-    capture_index_close(captures);
     CU_ASSERT_EQUAL(page_db_txn_commit(db, txn), page_db_error_ok);
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
 }

@@ -474,7 +474,7 @@ bool forget_database_is_old(ForgetDatabase *d, const char *url, size_t length, W
 {
     PageDBStore store = {.seed = d->seed, .hash_mask = UINT64_MAX};
     uint64_t index = 0;
-    CaptureIndex *captures = NULL;
+    CaptureIndex captures = 0;
     Capture capture = {.has_payload = false};
     *has_payload = false;
     PageKey key = page_key_of(&store, url, length);
@@ -488,7 +488,6 @@ bool forget_database_is_old(ForgetDatabase *d, const char *url, size_t length, W
                        capture.has_payload;
         *payload = capture.payload;
     }
-    capture_index_close(captures);
     return bits_has(d->pages, index);
 }
 

@@ -707,11 +707,11 @@ static uint64_t rows_less(uint64_t count, uint64_t n)
 }
 
 /* A group has less by what one of its hosts has less. */
-static Result rows_change_group(Copy *copy, GroupRows *groups, uint64_t key, const HostRecord *was,
+static Result rows_change_group(Copy *copy, GroupRows groups, uint64_t key, const HostRecord *was,
                                 const HostRecord *is, bool gone)
 {
     GroupRecord record;
-    if (key == 0 || groups == NULL) {
+    if (key == 0 || groups == 0) {
         return RESULT_OK;
     }
     Result rc = group_rows_get(groups, copy->write, key, &record);
@@ -722,7 +722,7 @@ static Result rows_change_group(Copy *copy, GroupRows *groups, uint64_t key, con
 }
 
 /* The counters of a host are those of its pages; a forgotten one has nothing else. */
-static Result rows_change_host(Copy *copy, HostRows *hosts, GroupRows *groups, uint32_t host)
+static Result rows_change_host(Copy *copy, HostRows *hosts, GroupRows groups, uint32_t host)
 {
     const ForgetTally *tally = &copy->d->tallies[host];
     HostRecord was;
@@ -812,7 +812,7 @@ static Result rows_write_all(Copy *copy, const WarcEnd *end)
     if (result == RESULT_OK) {
         ForgetDatabase *d = copy->d;
         HostRows *hosts = NULL;
-        GroupRows *groups = NULL;
+        GroupRows groups = 0;
         result = host_rows_open(&hosts, copy->write, NULL);
         if (result == RESULT_OK) {
             result = group_rows_open(&groups, copy->write);
@@ -823,7 +823,6 @@ static Result rows_write_all(Copy *copy, const WarcEnd *end)
             }
         }
         host_rows_close(hosts);
-        group_rows_close(groups);
     }
     if (result == RESULT_OK && end->file > 0) {
         result = warc_end_put(copy->write, end);

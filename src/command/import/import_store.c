@@ -75,7 +75,7 @@ struct ImportStore {
     CrawlStore store;
     Buffer warc_directory;
     Archive *archive;
-    PayloadIndex *payloads; /* a handle of its own, for revisits */
+    PayloadIndex payloads; /* a handle of its own, for revisits */
     DedupSteps dedup;
     StaySet *stay;
     SiteBook *sites; /* with render.mode, as the next two */
@@ -350,7 +350,6 @@ int import_store_close(ImportStore *import)
     if (import->has_nobody) {
         queue_destroy(&import->nobody);
     }
-    payload_index_close(import->payloads);
     if (archive_close(import->archive) != RESULT_OK) {
         status = EXIT_IO;
     }
@@ -560,7 +559,7 @@ Result import_store_payload(ImportStore *import, const WarcDigest *digest, Buffe
     MDB_txn *txn = NULL;
     WarcOriginal original;
     WarcAnswer answer;
-    if (import->payloads == NULL || page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
+    if (import->payloads == 0 || page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
         return RESULT_NOT_FOUND;
     }
     warc_original_init(&original);

@@ -231,7 +231,7 @@ typedef struct Look {
     CrawlView *view;
     const Config *config;
     MDB_txn *txn;
-    SeedRows *seeds;
+    SeedRows seeds;
     PlanHosts hosts;
     Filters filters;
     FilterScratch *scratch;
@@ -408,7 +408,6 @@ static Result plan_verdicts_take_all(Look *look)
             next = entries[i].index + 1;
         }
     }
-    seed_rows_close(look->seeds);
     if (rc == RESULT_OK) {
         PlanSums sums = plan_hosts_sum(&look->hosts);
         if (look->json) {

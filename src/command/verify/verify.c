@@ -27,11 +27,11 @@
 
 /* Whether an answer of this page was stored. Without the index of captures (no archive was kept by
  * this version) it is taken for granted of every page that was crawled. */
-static Result must_be_stored(CaptureIndex *captures, MDB_txn *txn, const PageRef *page, bool *must)
+static Result must_be_stored(CaptureIndex captures, MDB_txn *txn, const PageRef *page, bool *must)
 {
     Capture capture;
     *must = page->n_crawls > 0;
-    if (captures == NULL) {
+    if (captures == 0) {
         return RESULT_OK;
     }
     Result rc = capture_index_get(captures, txn, page->index, &capture);
@@ -42,7 +42,7 @@ static Result must_be_stored(CaptureIndex *captures, MDB_txn *txn, const PageRef
 /* Whether pages first to end - 1 are found by their URLs, and which are in the files. */
 static Result note_stored_in(Verify *verify, MDB_txn *txn, uint64_t first, uint64_t end)
 {
-    CaptureIndex *captures = NULL;
+    CaptureIndex captures = 0;
     Result rc = capture_index_open(&captures, txn, false);
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     for (uint64_t i = first; i < end && rc == RESULT_OK; i++) {
@@ -65,7 +65,6 @@ static Result note_stored_in(Verify *verify, MDB_txn *txn, uint64_t first, uint6
             bits_set(verify->stored, i);
         }
     }
-    capture_index_close(captures);
     return rc;
 }
 

@@ -38,11 +38,10 @@ static void verify_files_tell_unlisted(Verify *verify, MDB_txn *txn)
 
 static Result forget_payloads(Verify *verify, MDB_txn *txn)
 {
-    PayloadIndex *payloads = NULL;
+    PayloadIndex payloads = 0;
     Result rc = payload_index_open(&payloads, txn, false);
     if (rc == RESULT_OK) {
         rc = payload_index_clear(payloads, txn);
-        payload_index_close(payloads);
     }
     if (rc == RESULT_OK) {
         verify_repaired(verify, VERIFY_DATABASE,
@@ -52,10 +51,10 @@ static Result forget_payloads(Verify *verify, MDB_txn *txn)
 }
 
 /* What is lost confirms nothing; what is fetched again is not missed any more. */
-static Result forget_capture(const Verify *verify, MDB_txn *txn, CaptureIndex *captures,
+static Result forget_capture(const Verify *verify, MDB_txn *txn, CaptureIndex captures,
                              uint64_t page)
 {
-    if (captures == NULL || !verify->options->repair) {
+    if (captures == 0 || !verify->options->repair) {
         return RESULT_OK;
     }
     return verify->options->refetch ? capture_index_remove(captures, txn, page)
@@ -86,7 +85,7 @@ static void verify_captures_tell_lost(Verify *verify, uint64_t page)
 /* Lists what is lost; *lost counts. */
 static Result find_lost(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t *lost)
 {
-    CaptureIndex *captures = NULL;
+    CaptureIndex captures = 0;
     Result rc = capture_index_open(&captures, txn, false);
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     for (uint64_t i = 0; i < verify->n_pages && rc == RESULT_OK; i++) {
@@ -100,7 +99,6 @@ static Result find_lost(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64
         rc = rc == RESULT_OK ? forget_capture(verify, txn, captures, i) : rc;
         ++*lost;
     }
-    capture_index_close(captures);
     return rc;
 }
 

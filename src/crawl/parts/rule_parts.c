@@ -189,7 +189,7 @@ static bool rule_parts_tell_address(const AgentParts *parts, const char *text, B
     if (ip_address_parse(text, strlen(text), &address) != RESULT_OK) {
         return false;
     }
-    if (tables->groups == NULL || page_db_txn_begin(tables->db, true, &txn) != 0) {
+    if (tables->groups == 0 || page_db_txn_begin(tables->db, true, &txn) != 0) {
         return true;
     }
     Result rc = group_rows_get(tables->groups, txn, group_key_of_address(&address), &group);

@@ -549,7 +549,7 @@ Result batch_result_of(const Batch *batch, int rc)
 /* Whether other hosts on its address have URLs: then its address has something to go on with. */
 static bool has_busy_neighbours(Batch *batch, const BatchHost *host)
 {
-    const BatchGroup *group = batch->store->groups == NULL || host->record.address == 0
+    const BatchGroup *group = batch->store->groups == 0 || host->record.address == 0
                                   ? NULL
                                   : batch_group(batch, host->record.address);
     return group != NULL && group->record.queued > host->record.queued;
@@ -584,7 +584,7 @@ Result batch_finish(Batch *batch)
             break;
         }
         rc = host_rows_put(batch->store->hosts, batch->txn, host->host, &host->record);
-        if (rc == RESULT_OK && batch->store->waits != NULL) {
+        if (rc == RESULT_OK && batch->store->waits != 0) {
             rc = wait_rows_follow(batch->store->waits, batch->txn, host->host, host->waits_ms,
                                   &host->record);
         }

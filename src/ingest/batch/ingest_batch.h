@@ -150,19 +150,19 @@ typedef struct IngestStore {
     PageDB *db;
     Schedule *schedule;
     HostRows *hosts;
-    BodyRows *bodies;       /* exact duplicates */
-    NearRows near;          /* handles; the transaction is the batch's */
-    MDB_dbi keys;           /* dedup keys: dedup.h; used when they are on */
-    MDB_dbi crawl;          /* names -> values: totals, the end of the WARC files */
-    ExternalRows *external; /* links that lead out of scope; NULL: nobody keeps them */
-    HeldRows *held;         /* URLs that a rule holds back; NULL: nobody keeps them */
-    SeedRows *seeds;        /* which pages are seeds; NULL: nobody keeps it */
-    WaitRows *waits;        /* which hosts wait for what; NULL: nobody keeps it */
-    GroupRows *groups;      /* domains and addresses of hosts; NULL: nobody counts them */
-    FeedRows *feeds;        /* of hosts; NULL: nobody counts them */
-    RevisitRows *revisits;  /* NULL: schedule.mode = once */
-    RenderTable *renders;   /* NULL: nothing is rendered */
-    Archive *archive;       /* NULL: none is kept */
+    BodyRows *bodies;      /* exact duplicates */
+    NearRows near;         /* handles; the transaction is the batch's */
+    MDB_dbi keys;          /* dedup keys: dedup.h; used when they are on */
+    MDB_dbi crawl;         /* names -> values: totals, the end of the WARC files */
+    ExternalRows external; /* links that lead out of scope; 0: nobody keeps them */
+    HeldRows held;         /* URLs that a rule holds back; 0: nobody keeps them */
+    SeedRows seeds;        /* which pages are seeds; 0: nobody keeps it */
+    WaitRows waits;        /* which hosts wait for what; 0: nobody keeps it */
+    GroupRows groups;      /* domains and addresses of hosts; 0: nobody counts them */
+    FeedRows feeds;        /* of hosts; 0: nobody counts them */
+    RevisitRows *revisits; /* NULL: schedule.mode = once */
+    RenderTable *renders;  /* NULL: nothing is rendered */
+    Archive *archive;      /* NULL: none is kept */
 } IngestStore;
 
 /* Ingest kept: the crawl's counters in its database, as of the last commit.

@@ -159,7 +159,7 @@ static Result release_held(Batch *batch, const PageRef *page, bool *was_held)
 {
     HeldUrl held;
     *was_held = false;
-    if (batch->store->held == NULL || page->status == 0) {
+    if (batch->store->held == 0 || page->status == 0) {
         return RESULT_OK;
     }
     Result rc = held_rows_get(batch->store->held, batch->txn, page->index, &held);

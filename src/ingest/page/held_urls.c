@@ -34,7 +34,7 @@ Result held_urls_hold(Batch *batch, const FetchResult *fetch)
     HeldUrl held = {.index = fetch->request.index,
                     .status = fetch->answer.status,
                     .level = fetch->request.level};
-    return fetch->request.again || batch->store->held == NULL
+    return fetch->request.again || batch->store->held == 0
                ? RESULT_OK
                : held_rows_put(batch->store->held, batch->txn, &held);
 }

@@ -61,7 +61,7 @@ static void host_groups_add(uint64_t *count, int64_t n)
 static void host_groups_count(Batch *batch, const BatchHost *host, int64_t queued, int64_t pages)
 {
     const uint64_t keys[] = {host->record.domain, host->record.address};
-    for (size_t i = 0; i < 2 && batch->store->groups != NULL; i++) {
+    for (size_t i = 0; i < 2 && batch->store->groups != 0; i++) {
         BatchGroup *group = keys[i] == 0 ? NULL : batch_group(batch, keys[i]);
         if (group != NULL) {
             group->changed = true;
@@ -129,7 +129,7 @@ static const HostLimits *limits_of(Batch *batch, BatchHost *host, const PageRef 
 
 const char *host_groups_refuse(Batch *batch, BatchHost *host, const PageRef *page, Refusal *why)
 {
-    if (batch->store->groups == NULL) {
+    if (batch->store->groups == 0) {
         return NULL;
     }
     bool is_new = host->record.domain == 0;
@@ -169,7 +169,7 @@ const char *host_groups_refuse(Batch *batch, BatchHost *host, const PageRef *pag
 
 Result host_groups_place(Batch *batch, BatchHost *host, const IpAddress *address)
 {
-    if (batch->store->groups == NULL || host->record.address != 0) {
+    if (batch->store->groups == 0 || host->record.address != 0) {
         return RESULT_OK;
     }
     host->record.address = group_key_of_address(address);

@@ -37,7 +37,7 @@ static Result linked_feeds_drop(Batch *batch, ParsedPage *page)
 {
     size_t kept = 0;
     Result rc = RESULT_OK;
-    if (batch->store->feeds == NULL || page->links.kinds == NULL) {
+    if (batch->store->feeds == 0 || page->links.kinds == NULL) {
         return RESULT_OK;
     }
     for (size_t i = 0; i < page->links.n; i++) {
@@ -497,7 +497,7 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
     if (kind == CONTENT_DOCUMENT) { /* that of the last document, until there is another one */
         page->hashes.content[0] = other_hash ? 0 : stored.content_hash64;
     }
-    if (batch->store->external != NULL) {
+    if (batch->store->external != 0) {
         rc = external_rows_put(batch->store->external, batch->txn, fetch->request.index,
                                page->links.external, page->links.external_length);
     }
@@ -740,7 +740,7 @@ static Result revive_hosts(Batch *batch, const LinkInfo *seeds, size_t n)
 static Result note_seeds(Batch *batch, const LinkInfo *seeds, const char *const *tags, size_t n)
 {
     Result rc = RESULT_OK;
-    for (size_t i = 0; i < n && rc == RESULT_OK && batch->store->seeds != NULL; i++) {
+    for (size_t i = 0; i < n && rc == RESULT_OK && batch->store->seeds != 0; i++) {
         uint64_t index = 0;
         if (batch->options->stay != NULL && stay_set_add(batch->options->stay, seeds[i].url,
                                                          strlen(seeds[i].url)) == RESULT_MEMORY) {

@@ -65,7 +65,7 @@ Result seed_places_load(const IngestStore *store, StaySet *set, unsigned max_red
     size_t n = PIECE;
     uint64_t next = 0;
     Places places = {.store = store, .set = set, .max_redirects = max_redirects};
-    if (store->seeds == NULL) {
+    if (store->seeds == 0) {
         return RESULT_OK;
     }
     if (page_db_txn_begin(store->db, true, &places.txn) != 0) {

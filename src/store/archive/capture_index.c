@@ -1,6 +1,5 @@
 #include "store/archive/capture_index.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/thread/log.h"
@@ -11,26 +10,9 @@
 #define DATE_BYTES  sizeof(int64_t)
 #define VALUE_BYTES (DATE_BYTES + WARC_DIGEST_BYTES)
 
-struct CaptureIndex {
-    MDB_dbi dbi;
-};
-
-Result capture_index_open(CaptureIndex **index, MDB_txn *txn, bool create)
+Result capture_index_open(CaptureIndex *index, MDB_txn *txn, bool create)
 {
-    Result rc;
-    unsigned flags = MDB_INTEGERKEY | (create ? MDB_CREATE : 0u);
-    *index = lmdb_table_new(txn, TABLE, flags, sizeof **index, &rc);
-    return rc;
-}
-
-void capture_index_close(CaptureIndex *index)
-{
-    free(index); /* the handle lives as long as the environment */
-}
-
-static MDB_val capture_index_key_of(uint64_t *page)
-{
-    return (MDB_val){.mv_size = sizeof *page, .mv_data = page};
+    return lmdb_table_open(index, txn, TABLE, MDB_INTEGERKEY | (create ? MDB_CREATE : 0u));
 }
 
 static MDB_val encode(const Capture *capture, uint8_t bytes[VALUE_BYTES])
@@ -55,23 +37,20 @@ static Result capture_index_decode(const MDB_val *value, Capture *capture)
     return RESULT_OK;
 }
 
-Result capture_index_get(CaptureIndex *index, MDB_txn *txn, uint64_t page, Capture *capture)
+Result capture_index_get(CaptureIndex index, MDB_txn *txn, uint64_t page, Capture *capture)
 {
-    MDB_val key = capture_index_key_of(&page);
     MDB_val value;
-    int rc = mdb_get(txn, index->dbi, &key, &value);
-    return rc == MDB_SUCCESS ? capture_index_decode(&value, capture)
-                             : lmdb_result(rc, "captures: mdb_get");
+    Result rc = lmdb_get(txn, index, lmdb_bytes(&page, sizeof page), &value, "captures: mdb_get");
+    return rc == RESULT_OK ? capture_index_decode(&value, capture) : rc;
 }
 
 /* Sets what is stored of a page, replacing what was known. RESULT_FULL. */
-static Result capture_index_put(CaptureIndex *index, MDB_txn *txn, uint64_t page,
+static Result capture_index_put(CaptureIndex index, MDB_txn *txn, uint64_t page,
                                 const Capture *capture)
 {
     uint8_t bytes[VALUE_BYTES];
-    MDB_val key = capture_index_key_of(&page);
-    MDB_val value = encode(capture, bytes);
-    return lmdb_result(mdb_put(txn, index->dbi, &key, &value, 0), "captures: mdb_put");
+    return lmdb_put(txn, index, lmdb_bytes(&page, sizeof page), encode(capture, bytes),
+                    "captures: mdb_put");
 }
 
 /* Whether a 304 may confirm it: the whole of what the server has, here or in an earlier record. */
@@ -81,17 +60,17 @@ static bool has_representation(int status, const WarcGroup *group)
            (group->type == WARC_RESPONSE || group->type == WARC_REVISIT);
 }
 
-Result capture_index_put_group(CaptureIndex *index, MDB_txn *txn, uint64_t page, int status,
+Result capture_index_put_group(CaptureIndex index, MDB_txn *txn, uint64_t page, int status,
                                const WarcGroup *group)
 {
     uint8_t bytes[VALUE_BYTES];
     Capture capture = {.newest = group->date,
                        .has_payload = has_representation(status, group),
                        .payload = group->payload};
-    MDB_val key = capture_index_key_of(&page);
+    MDB_val key = lmdb_bytes(&page, sizeof page);
     MDB_val value = encode(&capture, bytes);
     /* Most pages are stored for the first time, or anew. */
-    int rc = mdb_put(txn, index->dbi, &key, &value, capture.has_payload ? 0 : MDB_NOOVERWRITE);
+    int rc = mdb_put(txn, index, &key, &value, capture.has_payload ? 0 : MDB_NOOVERWRITE);
     if (rc == MDB_KEYEXIST) {
         Result decoded = capture_index_decode(&value, &capture);
         if (decoded != RESULT_OK) {
@@ -103,7 +82,7 @@ Result capture_index_put_group(CaptureIndex *index, MDB_txn *txn, uint64_t page,
     return lmdb_result(rc, "captures: mdb_put");
 }
 
-Result capture_index_lost(CaptureIndex *index, MDB_txn *txn, uint64_t page)
+Result capture_index_lost(CaptureIndex index, MDB_txn *txn, uint64_t page)
 {
     Capture capture = {.has_payload = false};
     Result rc = capture_index_get(index, txn, page, &capture);
@@ -114,11 +93,9 @@ Result capture_index_lost(CaptureIndex *index, MDB_txn *txn, uint64_t page)
     return capture_index_put(index, txn, page, &capture);
 }
 
-Result capture_index_remove(CaptureIndex *index, MDB_txn *txn, uint64_t page)
+Result capture_index_remove(CaptureIndex index, MDB_txn *txn, uint64_t page)
 {
-    MDB_val key = capture_index_key_of(&page);
-    int rc = mdb_del(txn, index->dbi, &key, NULL);
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "captures: mdb_del");
+    return lmdb_remove(txn, index, lmdb_bytes(&page, sizeof page), "captures: mdb_del");
 }
 
 /* ---- Payload index ---- */
@@ -126,38 +103,19 @@ Result capture_index_remove(CaptureIndex *index, MDB_txn *txn, uint64_t page)
 #define HEAD_BYTES (sizeof(int64_t) + sizeof(WarcId))
 #define URI_LIMIT  ((size_t)64 << 10)
 
-struct PayloadIndex {
-    MDB_dbi dbi;
-};
-
-Result payload_index_open(PayloadIndex **index, MDB_txn *txn, bool create)
+Result payload_index_open(PayloadIndex *index, MDB_txn *txn, bool create)
 {
-    Result rc;
-    *index = lmdb_table_new(txn, "payloads", create ? MDB_CREATE : 0, sizeof **index, &rc);
-    return rc;
+    return lmdb_table_open(index, txn, "payloads", create ? MDB_CREATE : 0);
 }
 
-void payload_index_close(PayloadIndex *index)
-{
-    free(index); /* the handle lives as long as the environment */
-}
-
-/* LMDB wants keys it will not change as pointers it could. */
-static MDB_val payload_index_key_of(const WarcDigest *payload, WarcDigest *copy)
-{
-    *copy = *payload;
-    return (MDB_val){.mv_size = sizeof copy->bytes, .mv_data = copy->bytes};
-}
-
-Result payload_index_get(PayloadIndex *index, MDB_txn *txn, const WarcDigest *payload,
+Result payload_index_get(PayloadIndex index, MDB_txn *txn, const WarcDigest *payload,
                          WarcOriginal *original)
 {
-    WarcDigest copy;
-    MDB_val key = payload_index_key_of(payload, &copy);
     MDB_val value;
-    int rc = mdb_get(txn, index->dbi, &key, &value);
-    if (rc != MDB_SUCCESS) {
-        return lmdb_result(rc, "payloads: mdb_get");
+    Result rc = lmdb_get(txn, index, lmdb_bytes(payload->bytes, sizeof payload->bytes), &value,
+                         "payloads: mdb_get");
+    if (rc != RESULT_OK) {
+        return rc;
     }
     if (value.mv_size < HEAD_BYTES) {
         LOG_ERROR("payloads", "table is damaged", "bytes=%zu", value.mv_size);
@@ -170,16 +128,15 @@ Result payload_index_get(PayloadIndex *index, MDB_txn *txn, const WarcDigest *pa
     return buffer_append(&original->uri, bytes + HEAD_BYTES, value.mv_size - HEAD_BYTES);
 }
 
-Result payload_index_put(PayloadIndex *index, MDB_txn *txn, const WarcDigest *payload,
-                         WallTime date, const WarcId *id, WarcBytes uri)
+Result payload_index_put(PayloadIndex index, MDB_txn *txn, const WarcDigest *payload, WallTime date,
+                         const WarcId *id, WarcBytes uri)
 {
-    WarcDigest copy;
-    MDB_val key = payload_index_key_of(payload, &copy);
+    MDB_val key = lmdb_bytes(payload->bytes, sizeof payload->bytes);
     if (uri.length > URI_LIMIT) {
         return RESULT_LIMIT;
     }
     MDB_val value = {.mv_size = HEAD_BYTES + uri.length, .mv_data = NULL};
-    int rc = mdb_put(txn, index->dbi, &key, &value, MDB_RESERVE | MDB_NOOVERWRITE);
+    int rc = mdb_put(txn, index, &key, &value, MDB_RESERVE | MDB_NOOVERWRITE);
     if (rc == MDB_SUCCESS) {
         char *bytes = value.mv_data;
         memcpy(bytes, &date.us, sizeof date.us);
@@ -189,7 +146,7 @@ Result payload_index_put(PayloadIndex *index, MDB_txn *txn, const WarcDigest *pa
     return rc == MDB_KEYEXIST ? RESULT_EXISTS : lmdb_result(rc, "payloads: mdb_put");
 }
 
-Result payload_index_put_group(PayloadIndex *index, MDB_txn *txn, const WarcGroup *group,
+Result payload_index_put_group(PayloadIndex index, MDB_txn *txn, const WarcGroup *group,
                                WarcBytes uri)
 {
     if (group->type != WARC_RESPONSE || !group->has_payload || !group->whole) {
@@ -199,9 +156,9 @@ Result payload_index_put_group(PayloadIndex *index, MDB_txn *txn, const WarcGrou
     return rc == RESULT_EXISTS || rc == RESULT_LIMIT ? RESULT_OK : rc;
 }
 
-Result payload_index_clear(PayloadIndex *index, MDB_txn *txn)
+Result payload_index_clear(PayloadIndex index, MDB_txn *txn)
 {
-    return lmdb_result(mdb_drop(txn, index->dbi, 0), "payloads: mdb_drop");
+    return lmdb_result(mdb_drop(txn, index, 0), "payloads: mdb_drop");
 }
 
 Result payload_index_find(void *context, const WarcDigest *payload, WarcOriginal *original)

@@ -20,7 +20,7 @@
 #include "base/core/result.h"
 #include "store/archive/warc_record.h"
 
-typedef struct CaptureIndex CaptureIndex;
+typedef MDB_dbi CaptureIndex; /* its handle */
 
 typedef struct Capture {
     WallTime newest; /* WARC-Date of the newest capture, whatever its status */
@@ -30,20 +30,19 @@ typedef struct Capture {
 
 /* Opens the table; creates it when create is set, which takes a write transaction.
  * RESULT_NOT_FOUND: there is none. RESULT_MEMORY, RESULT_IO. */
-Result capture_index_open(CaptureIndex **index, MDB_txn *txn, bool create);
-void capture_index_close(CaptureIndex *index);
+Result capture_index_open(CaptureIndex *index, MDB_txn *txn, bool create);
 
 /* RESULT_NOT_FOUND: nothing is stored of the page; RESULT_DAMAGED. */
-Result capture_index_get(CaptureIndex *index, MDB_txn *txn, uint64_t page, Capture *capture);
+Result capture_index_get(CaptureIndex index, MDB_txn *txn, uint64_t page, Capture *capture);
 /* Enters a group of this page that was appended. status is that of HTTP. RESULT_FULL: the map must
  * grow. */
-Result capture_index_put_group(CaptureIndex *index, MDB_txn *txn, uint64_t page, int status,
+Result capture_index_put_group(CaptureIndex index, MDB_txn *txn, uint64_t page, int status,
                                const WarcGroup *group);
 /* Notes that the records of a page are lost: its payload is forgotten, but its date stays, so that
  * `ragno verify` keeps missing the records. RESULT_OK also when the page was not known. */
-Result capture_index_lost(CaptureIndex *index, MDB_txn *txn, uint64_t page);
+Result capture_index_lost(CaptureIndex index, MDB_txn *txn, uint64_t page);
 /* Forgets a page altogether. RESULT_OK also when it was not known. */
-Result capture_index_remove(CaptureIndex *index, MDB_txn *txn, uint64_t page);
+Result capture_index_remove(CaptureIndex index, MDB_txn *txn, uint64_t page);
 
 /* Which payloads are stored already: what makes the second fetch of the same bytes a WARC revisit
  * record.
@@ -57,35 +56,34 @@ Result capture_index_remove(CaptureIndex *index, MDB_txn *txn, uint64_t page);
  * of its own.
  * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO; RESULT_NOT_FOUND. */
 
-typedef struct PayloadIndex PayloadIndex;
+typedef MDB_dbi PayloadIndex; /* its handle */
 
 /* Opens the table; creates it when create is set, which takes a write transaction.
  * RESULT_NOT_FOUND: there is none. RESULT_MEMORY, RESULT_IO. */
-Result payload_index_open(PayloadIndex **index, MDB_txn *txn, bool create);
-void payload_index_close(PayloadIndex *index);
+Result payload_index_open(PayloadIndex *index, MDB_txn *txn, bool create);
 
 /* Fills original (its buffer is overwritten). RESULT_NOT_FOUND: the payload is new; RESULT_DAMAGED.
  */
-Result payload_index_get(PayloadIndex *index, MDB_txn *txn, const WarcDigest *payload,
+Result payload_index_get(PayloadIndex index, MDB_txn *txn, const WarcDigest *payload,
                          WarcOriginal *original);
 /* Remembers the first record of a payload. RESULT_EXISTS: there is one, it stays. RESULT_FULL: the
  * map must grow. RESULT_LIMIT: the URI is longer than 64 Ki (nothing is remembered). */
-Result payload_index_put(PayloadIndex *index, MDB_txn *txn, const WarcDigest *payload,
-                         WallTime date, const WarcId *id, WarcBytes uri);
+Result payload_index_put(PayloadIndex index, MDB_txn *txn, const WarcDigest *payload, WallTime date,
+                         const WarcId *id, WarcBytes uri);
 /* Enters the payload of a group that was appended, when its main record is a complete response.
  * RESULT_OK also when the payload is known, or there is none. */
-Result payload_index_put_group(PayloadIndex *index, MDB_txn *txn, const WarcGroup *group,
+Result payload_index_put_group(PayloadIndex index, MDB_txn *txn, const WarcGroup *group,
                                WarcBytes uri);
 
 /* Forgets all payloads, because records that the index names were lost. The next fetch of each
  * payload is stored in full. */
-Result payload_index_clear(PayloadIndex *index, MDB_txn *txn);
+Result payload_index_clear(PayloadIndex index, MDB_txn *txn);
 
 /* The look-up of a recorder (WarcFindOriginal): context is a PayloadReader of the recorder's
  * thread. begin and end are called to have a read transaction for one look-up; the caller knows how
  * (the database's transaction manager). begin may answer NULL: the payload counts as new. */
 typedef struct PayloadReader {
-    PayloadIndex *index;
+    PayloadIndex index;
     MDB_txn *(*begin)(void *context);
     void (*end)(void *context, MDB_txn *txn);
     void *context;

@@ -1,7 +1,7 @@
 #include "store/lmdb/lmdb_result.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "base/thread/log.h"
 
@@ -40,18 +40,76 @@ Result lmdb_result(int rc, const char *what)
     return result;
 }
 
-void *lmdb_table_new(MDB_txn *txn, const char *name, unsigned flags, size_t bytes, Result *rc)
+/* ---- Tables and rows ---- */
+
+Result lmdb_table_open(MDB_dbi *table, MDB_txn *txn, const char *name, unsigned flags)
 {
-    MDB_dbi *table = calloc(1, bytes);
-    *rc = RESULT_MEMORY;
-    if (table == NULL) {
-        return NULL;
+    int rc = mdb_dbi_open(txn, name, flags, table);
+    return rc == EACCES ? RESULT_NOT_FOUND : lmdb_result(rc, name);
+}
+
+Result lmdb_get(MDB_txn *txn, MDB_dbi table, MDB_val key, MDB_val *value, const char *what)
+{
+    return lmdb_result(mdb_get(txn, table, &key, value), what);
+}
+
+Result lmdb_get_struct(MDB_txn *txn, MDB_dbi table, MDB_val key, void *row, size_t bytes,
+                       const char *what)
+{
+    MDB_val value;
+    Result rc = lmdb_get(txn, table, key, &value, what);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    int code = mdb_dbi_open(txn, name, flags, table);
-    *rc = code == EACCES ? RESULT_NOT_FOUND : lmdb_result(code, name);
-    if (*rc != RESULT_OK) {
-        free(table);
-        return NULL;
+    if (value.mv_size != bytes) {
+        return RESULT_VERSION;
     }
-    return table;
+    memcpy(row, value.mv_data, bytes);
+    return RESULT_OK;
+}
+
+Result lmdb_put(MDB_txn *txn, MDB_dbi table, MDB_val key, MDB_val value, const char *what)
+{
+    return lmdb_result(mdb_put(txn, table, &key, &value, 0), what);
+}
+
+Result lmdb_remove(MDB_txn *txn, MDB_dbi table, MDB_val key, const char *what)
+{
+    int rc = mdb_del(txn, table, &key, NULL);
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, what);
+}
+
+Result lmdb_count(MDB_txn *txn, MDB_dbi table, uint64_t *n, const char *what)
+{
+    MDB_stat stat = {.ms_entries = 0};
+    int rc = mdb_stat(txn, table, &stat);
+    *n = stat.ms_entries;
+    return lmdb_result(rc, what);
+}
+
+void lmdb_rows_begin(LmdbRows *rows, MDB_txn *txn, MDB_dbi table, MDB_val from)
+{
+    *rows = (LmdbRows){.key = from, .is_first = true};
+    rows->code = mdb_cursor_open(txn, table, &rows->cursor);
+    if (rows->code == 0) {
+        rows->code = mdb_cursor_get(rows->cursor, &rows->key, &rows->value,
+                                    from.mv_size == 0 ? MDB_FIRST : MDB_SET_RANGE);
+    }
+}
+
+bool lmdb_rows_next(LmdbRows *rows)
+{
+    if (!rows->is_first && rows->code == 0) {
+        rows->code = mdb_cursor_get(rows->cursor, &rows->key, &rows->value, MDB_NEXT);
+    }
+    rows->is_first = false;
+    return rows->code == 0;
+}
+
+Result lmdb_rows_end(LmdbRows *rows, Result rc, const char *what)
+{
+    if (rows->cursor != NULL) {
+        mdb_cursor_close(rows->cursor);
+    }
+    return rc != RESULT_OK || rows->code == MDB_NOTFOUND ? rc : lmdb_result(rows->code, what);
 }

@@ -1,4 +1,4 @@
-/* LMDB result: LMDB's return codes as Results; objects that stand for a table.
+/* LMDB result: LMDB's return codes as Results, and what is done with tables and rows.
  *
  * What: a code is translated where it occurs, and logged there once, with what was being done.
  * Threads: any. */
@@ -6,15 +6,54 @@
 #define STORE_LMDB_LMDB_RESULT_H
 
 #include <lmdb.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/core/result.h"
 
 /* rc is what an mdb_ function returned. MDB_NOTFOUND is RESULT_NOT_FOUND and not logged. */
 Result lmdb_result(int rc, const char *what);
 
-/* A new object of so many bytes, zeros but for the handle of a table, with which it begins. NULL:
- * *rc says why. RESULT_NOT_FOUND: the transaction only reads, and there is no such table. */
-void *lmdb_table_new(MDB_txn *txn, const char *name, unsigned flags, size_t bytes, Result *rc);
+/* Opens a table. RESULT_NOT_FOUND: the transaction only reads, and there is no such table. */
+Result lmdb_table_open(MDB_dbi *table, MDB_txn *txn, const char *name, unsigned flags);
+
+/* ---- Rows: a key and a value, by what is to be done with them ---- */
+
+/* Bytes for LMDB, which only reads what it takes as a pointer to non-const. */
+static inline MDB_val lmdb_bytes(const void *bytes, size_t n)
+{
+    return (MDB_val){.mv_size = n, .mv_data = (void *)(uintptr_t)bytes};
+}
+
+/* RESULT_NOT_FOUND. *value is LMDB's until the next change. */
+Result lmdb_get(MDB_txn *txn, MDB_dbi table, MDB_val key, MDB_val *value, const char *what);
+/* The same of a row that is a struct. RESULT_VERSION: it has another size. After an error *row is
+ * as it was. */
+Result lmdb_get_struct(MDB_txn *txn, MDB_dbi table, MDB_val key, void *row, size_t bytes,
+                       const char *what);
+/* Enters or replaces. */
+Result lmdb_put(MDB_txn *txn, MDB_dbi table, MDB_val key, MDB_val value, const char *what);
+/* RESULT_OK when it is not there, too. */
+Result lmdb_remove(MDB_txn *txn, MDB_dbi table, MDB_val key, const char *what);
+/* O(1). */
+Result lmdb_count(MDB_txn *txn, MDB_dbi table, uint64_t *n, const char *what);
+
+/* Rows in order: lmdb_rows_begin, lmdb_rows_next until it is false, lmdb_rows_end. */
+typedef struct LmdbRows {
+    MDB_cursor *cursor;
+    MDB_val key; /* of the present row */
+    MDB_val value;
+    int code; /* of LMDB */
+    bool is_first;
+} LmdbRows;
+
+/* from: the key of the first row, or what precedes it; of no bytes: the first of all. It is not
+ * needed any more behind the call. */
+void lmdb_rows_begin(LmdbRows *rows, MDB_txn *txn, MDB_dbi table, MDB_val from);
+/* false: there are no further ones, or LMDB has failed. */
+bool lmdb_rows_next(LmdbRows *rows);
+/* rc, or what LMDB has failed with. */
+Result lmdb_rows_end(LmdbRows *rows, Result rc, const char *what);
 
 #endif

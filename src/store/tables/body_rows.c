@@ -27,7 +27,7 @@ static uint64_t body_word(uint64_t first)
 
 static MDB_val body_key(const uint64_t print[2])
 {
-    return (MDB_val){2 * sizeof *print, (void *)(uintptr_t)print};
+    return lmdb_bytes(print, 2 * sizeof *print);
 }
 
 static int body_read_row(const MDB_val *value, BodyRow *row)
@@ -61,12 +61,16 @@ static int body_rows_sweep_row(void *context, Journal *journal, MDB_txn *txn, ui
 
 Result body_rows_open(BodyRows **out, MDB_txn *txn, Journal *journal)
 {
-    Result rc;
-    BodyRows *table = lmdb_table_new(txn, "bodies", MDB_CREATE, sizeof *table, &rc);
-    *out = table;
+    BodyRows *table = calloc(1, sizeof *table);
+    Result rc = RESULT_MEMORY;
+    if (table != NULL) {
+        rc = lmdb_table_open(&table->dbi, txn, "bodies", MDB_CREATE);
+    }
     if (rc != RESULT_OK) {
+        free(table);
         return rc;
     }
+    *out = table;
     table->journal = journal;
     if (journal != NULL) {
         JournalTarget target = {.context = (void *)(uintptr_t)table->dbi,
@@ -121,7 +125,7 @@ static int body_change(BodyRows *table, MDB_txn *txn, const uint64_t print[2],
         return journal_put(table->journal, txn, JOURNAL_BODIES, body_word(print[0]), &value);
     }
     MDB_val key = body_key(print);
-    MDB_val value = {sizeof *owner, (void *)(uintptr_t)owner};
+    MDB_val value = lmdb_bytes(owner, sizeof *owner);
     return owner == NULL ? mdb_del(txn, table->dbi, &key, NULL)
                          : mdb_put(txn, table->dbi, &key, &value, 0);
 }
@@ -173,62 +177,51 @@ static int body_find_journalled(BodyRows *table, MDB_txn *txn, uint64_t word, ui
 }
 
 /* The same in the table. */
-static int body_find_stored(BodyRows *table, MDB_txn *txn, uint64_t word, uint64_t page,
-                            uint64_t print[2])
+static Result body_find_stored(BodyRows *table, MDB_txn *txn, uint64_t word, uint64_t page,
+                               uint64_t print[2])
 {
-    MDB_cursor *cursor = NULL;
     const uint64_t first[2] = {word, 0};
-    MDB_val key = body_key(first);
-    MDB_val value;
-    int rc = mdb_cursor_open(txn, table->dbi, &cursor);
-    rc = rc == 0 ? mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE) : rc;
-    while (rc == 0 && memcmp(key.mv_data, &word, sizeof word) == 0) {
-        if (key.mv_size == sizeof first && value.mv_size == sizeof(BodyOwner) &&
-            memcmp(value.mv_data, &page, sizeof page) == 0) {
-            memcpy(print, key.mv_data, sizeof first);
-            mdb_cursor_close(cursor);
-            return 0;
-        }
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    LmdbRows rows;
+    bool found = false;
+    lmdb_rows_begin(&rows, txn, table->dbi, body_key(first));
+    while (!found && lmdb_rows_next(&rows) && memcmp(rows.key.mv_data, &word, sizeof word) == 0) {
+        found = rows.key.mv_size == sizeof first && rows.value.mv_size == sizeof(BodyOwner) &&
+                memcmp(rows.value.mv_data, &page, sizeof page) == 0;
     }
-    mdb_cursor_close(cursor);
-    return rc == 0 ? MDB_NOTFOUND : rc;
+    if (found) {
+        memcpy(print, rows.key.mv_data, sizeof first);
+    }
+    return lmdb_rows_end(&rows, found ? RESULT_OK : RESULT_NOT_FOUND, "forget body fingerprint");
 }
 
 Result body_rows_forget_word(BodyRows *table, MDB_txn *txn, uint64_t word, uint64_t page)
 {
     uint64_t print[2];
-    int rc = body_find_journalled(table, txn, word, page, print);
-    rc = rc == MDB_NOTFOUND ? body_find_stored(table, txn, word, page, print) : rc;
-    if (rc != 0) {
-        return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "forget body fingerprint");
+    Result rc =
+        lmdb_result(body_find_journalled(table, txn, word, page, print), "forget body fingerprint");
+    if (rc == RESULT_NOT_FOUND) {
+        rc = body_find_stored(table, txn, word, page, print);
+    }
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     return body_rows_forget(table, txn, print, page);
 }
 
 Result body_rows_put_own(BodyRows *table, MDB_txn *txn, uint64_t page, const uint64_t print[2])
 {
-    MDB_val key = {sizeof page, &page};
-    MDB_val value = body_key(print);
-    return lmdb_result(mdb_put(txn, table->dbi, &key, &value, 0), "put key of body");
+    return lmdb_put(txn, table->dbi, lmdb_bytes(&page, sizeof page), body_key(print),
+                    "put key of body");
 }
 
 Result body_rows_get_own(BodyRows *table, MDB_txn *txn, uint64_t page, uint64_t print[2])
 {
-    MDB_val key = {sizeof page, &page};
-    MDB_val value;
-    int rc = mdb_get(txn, table->dbi, &key, &value);
-    if (rc == 0 && value.mv_size != 2 * sizeof *print) {
-        rc = MDB_NOTFOUND;
-    }
-    if (rc == 0) {
-        memcpy(print, value.mv_data, 2 * sizeof *print);
-    }
-    return lmdb_result(rc, "get key of body");
+    Result rc = lmdb_get_struct(txn, table->dbi, lmdb_bytes(&page, sizeof page), print,
+                                2 * sizeof *print, "get key of body");
+    return rc == RESULT_VERSION ? RESULT_NOT_FOUND : rc;
 }
 
 Result body_rows_remove_own(BodyRows *table, MDB_txn *txn, uint64_t page)
 {
-    MDB_val key = {sizeof page, &page};
-    return lmdb_result(mdb_del(txn, table->dbi, &key, NULL), "forget key of body");
+    return lmdb_remove(txn, table->dbi, lmdb_bytes(&page, sizeof page), "forget key of body");
 }

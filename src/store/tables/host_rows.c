@@ -1,6 +1,5 @@
 #include "store/tables/host_rows.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,20 +53,9 @@ Result host_parking_bring_back(Schedule *schedule, MDB_txn *txn, uint32_t host, 
 #define KEY_BYTES   12u /* time and host, big-endian: in order of time */
 #define VALUE_BYTES 2u  /* class, failures */
 
-struct WaitRows {
-    MDB_dbi dbi;
-};
-
-Result wait_rows_open(WaitRows **out, MDB_txn *txn)
+Result wait_rows_open(WaitRows *table, MDB_txn *txn)
 {
-    Result rc;
-    *out = lmdb_table_new(txn, "waits", MDB_CREATE, sizeof **out, &rc);
-    return rc;
-}
-
-void wait_rows_close(WaitRows *table)
-{
-    free(table);
+    return lmdb_table_open(table, txn, "waits", MDB_CREATE);
 }
 
 static void write_key(unsigned char key[KEY_BYTES], int64_t until_ms, uint32_t host)
@@ -96,7 +84,7 @@ bool wait_rows_entry(uint32_t host, const HostRecord *record, WaitEntry *entry)
     return record->state == HOST_ACTIVE && waits && record->not_before_ms > 0 && !record->idle;
 }
 
-Result wait_rows_follow(WaitRows *table, MDB_txn *txn, uint32_t host, int64_t from_ms,
+Result wait_rows_follow(WaitRows table, MDB_txn *txn, uint32_t host, int64_t from_ms,
                         const HostRecord *record)
 {
     unsigned char key_bytes[KEY_BYTES];
@@ -106,70 +94,55 @@ Result wait_rows_follow(WaitRows *table, MDB_txn *txn, uint32_t host, int64_t fr
     bool waits = wait_rows_entry(host, record, &entry);
     if (from_ms != 0 && (!waits || entry.until_ms != from_ms)) {
         write_key(key_bytes, from_ms, host);
-        rc = mdb_del(txn, table->dbi, &key, NULL);
+        rc = mdb_del(txn, table, &key, NULL);
         rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc; /* a repair has changed the record alone */
     }
     if (rc == MDB_SUCCESS && waits) {
         unsigned char value_bytes[VALUE_BYTES] = {entry.class, entry.failures};
         MDB_val value = {VALUE_BYTES, value_bytes};
         write_key(key_bytes, entry.until_ms, host);
-        rc = mdb_put(txn, table->dbi, &key, &value, 0);
+        rc = mdb_put(txn, table, &key, &value, 0);
     }
     return lmdb_result(rc, "follow waits");
 }
 
-Result wait_rows_count(WaitRows *table, MDB_txn *txn, uint64_t *n)
+Result wait_rows_count(WaitRows table, MDB_txn *txn, uint64_t *n)
 {
-    MDB_stat stat = {.ms_entries = 0};
-    int rc = mdb_stat(txn, table->dbi, &stat);
-    *n = stat.ms_entries;
-    return lmdb_result(rc, "count waits");
+    return lmdb_count(txn, table, n, "count waits");
 }
 
-Result wait_rows_count_closed(WaitRows *table, MDB_txn *txn, uint64_t *n)
+Result wait_rows_count_closed(WaitRows table, MDB_txn *txn, uint64_t *n)
 {
-    WaitEntry entries[64];
-    WaitEntry last;
-    const WaitEntry *after = NULL;
-    size_t got = 64;
-    Result rc = RESULT_OK;
-    for (*n = 0; rc == RESULT_OK && got == 64; after = &last) {
-        rc = wait_rows_read(table, txn, after, entries, 64, &got);
-        for (size_t i = 0; i < got; i++) {
-            *n += entries[i].failures == 0;
-            last = entries[i];
-        }
+    LmdbRows rows;
+    *n = 0;
+    lmdb_rows_begin(&rows, txn, table, (MDB_val){0});
+    while (lmdb_rows_next(&rows)) {
+        const unsigned char *value = rows.value.mv_data;
+        *n += rows.value.mv_size >= VALUE_BYTES && value[1] == 0;
     }
-    return rc;
+    return lmdb_rows_end(&rows, RESULT_OK, "read waits");
 }
 
-Result wait_rows_read(WaitRows *table, MDB_txn *txn, const WaitEntry *after, WaitEntry *entries,
+Result wait_rows_read(WaitRows table, MDB_txn *txn, const WaitEntry *after, WaitEntry *entries,
                       size_t max, size_t *n)
 {
-    unsigned char key_bytes[KEY_BYTES] = {0};
-    MDB_val key = {KEY_BYTES, key_bytes};
-    MDB_val value;
-    MDB_cursor *cursor = NULL;
+    unsigned char key[KEY_BYTES] = {0};
+    LmdbRows rows;
+    Result rc = RESULT_OK;
     *n = 0;
-    int rc = mdb_cursor_open(txn, table->dbi, &cursor);
-    if (rc != MDB_SUCCESS) {
-        return lmdb_result(rc, "read waits");
-    }
     if (after != NULL) {
         uint32_t host = after->host + 1;
-        write_key(key_bytes, after->until_ms + (host == 0), host);
+        write_key(key, after->until_ms + (host == 0), host);
     }
-    rc = max == 0 ? MDB_NOTFOUND : mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    while (rc == MDB_SUCCESS && *n < max) {
-        if (key.mv_size != KEY_BYTES || value.mv_size < VALUE_BYTES) {
-            rc = MDB_CORRUPTED;
+    lmdb_rows_begin(&rows, txn, table, lmdb_bytes(key, sizeof key));
+    while (*n < max && lmdb_rows_next(&rows)) {
+        if (rows.key.mv_size != KEY_BYTES || rows.value.mv_size < VALUE_BYTES) {
+            rc = RESULT_DAMAGED;
             break;
         }
-        entries[(*n)++] = read_entry(&key, &value);
-        rc = *n < max ? mdb_cursor_get(cursor, &key, &value, MDB_NEXT) : rc;
+        entries[(*n)++] = read_entry(&rows.key, &rows.value);
     }
-    mdb_cursor_close(cursor);
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "read waits");
+    return lmdb_rows_end(&rows, rc, "read waits");
 }
 
 /* ---- Host table ---- */
@@ -182,13 +155,6 @@ struct HostRows {
     MDB_dbi licences;
 };
 
-/* What a read transaction cannot create is not there. */
-static int host_rows_open_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
-{
-    int rc = mdb_dbi_open(txn, name, MDB_CREATE | MDB_INTEGERKEY, dbi);
-    return rc == EACCES ? MDB_NOTFOUND : rc;
-}
-
 /* What a sweep of the journal writes. */
 static int host_rows_sweep_row(void *context, Journal *journal, MDB_txn *txn, uint64_t word,
                                const MDB_val *row)
@@ -196,7 +162,7 @@ static int host_rows_sweep_row(void *context, Journal *journal, MDB_txn *txn, ui
     (void)journal;
     MDB_dbi records = (MDB_dbi)(uintptr_t)context;
     uint32_t host = (uint32_t)word;
-    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val key = lmdb_bytes(&host, sizeof host);
     MDB_val value = *row;
     return mdb_put(txn, records, &key, &value, 0);
 }
@@ -207,18 +173,20 @@ Result host_rows_open(HostRows **out, MDB_txn *txn, Journal *journal)
     if (table == NULL) {
         return RESULT_MEMORY;
     }
-    int rc = host_rows_open_table(txn, "hosts", &table->records);
-    if (rc == MDB_SUCCESS) {
-        rc = host_rows_open_table(txn, "usage_files", &table->tdm);
+    const unsigned flags = MDB_CREATE | MDB_INTEGERKEY;
+    Result rc = lmdb_table_open(&table->records, txn, "hosts", flags);
+    if (rc == RESULT_OK) {
+        rc = lmdb_table_open(&table->tdm, txn, "usage_files", flags);
     }
-    if (rc == MDB_SUCCESS) {
-        rc = host_rows_open_table(txn, "licences", &table->licences);
+    if (rc == RESULT_OK) {
+        rc = lmdb_table_open(&table->licences, txn, "licences", flags);
     }
-    Result result =
-        rc == MDB_SUCCESS ? robots_rows_open(&table->robots, txn) : lmdb_result(rc, "open hosts");
-    if (result != RESULT_OK) {
+    if (rc == RESULT_OK) {
+        rc = robots_rows_open(&table->robots, txn);
+    }
+    if (rc != RESULT_OK) {
         free(table);
-        return result;
+        return rc;
     }
     table->journal = journal;
     if (journal != NULL) {
@@ -249,7 +217,7 @@ static Result host_rows_decode(const MDB_val *value, HostRecord *record)
 
 Result host_rows_get(HostRows *table, MDB_txn *txn, uint32_t host, HostRecord *record)
 {
-    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val key = lmdb_bytes(&host, sizeof host);
     MDB_val value = {.mv_size = 0, .mv_data = NULL};
     int rc = journal_get(table->journal, txn, JOURNAL_HOSTS, host, &value);
     *record = (HostRecord){.state = HOST_ACTIVE};
@@ -315,11 +283,11 @@ static MDB_val host_rows_text_of(const MDB_val *value, UsagePlace file)
 Result host_rows_get_usage_file(HostRows *table, MDB_txn *txn, uint32_t host, UsagePlace file,
                                 Buffer *text)
 {
-    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
-    MDB_val value = {.mv_size = 0, .mv_data = NULL};
-    int rc = mdb_get(txn, host_rows_file_table(table, file), &key, &value);
-    if (rc != MDB_SUCCESS) {
-        return lmdb_result(rc, "get file");
+    MDB_val value;
+    Result rc = lmdb_get(txn, host_rows_file_table(table, file), lmdb_bytes(&host, sizeof host),
+                         &value, "get file");
+    if (rc != RESULT_OK) {
+        return rc;
     }
     value = host_rows_text_of(&value, file);
     return buffer_append(text, value.mv_data, value.mv_size);
@@ -331,7 +299,7 @@ Result host_rows_put_usage_file(HostRows *table, MDB_txn *txn, uint32_t host, Us
     UsagePlace last = usage_is_licence(file) ? USAGE_PLACES - 1 : file;
     Buffer all = {.limit = BUFFER_NO_LIMIT};
     size_t used = 0; /* up to the last text that has bytes */
-    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val key = lmdb_bytes(&host, sizeof host);
     Result result = RESULT_OK;
     bool is_text = length == 0 || memchr(body, '\0', length) == NULL;
     for (UsagePlace i = usage_is_licence(file) ? USAGE_IN_LICENCE : file;
@@ -348,11 +316,10 @@ Result host_rows_put_usage_file(HostRows *table, MDB_txn *txn, uint32_t host, Us
             result = buffer_append_char(&all, '\0');
         }
     }
-    MDB_val value = {.mv_size = used, .mv_data = all.data};
     MDB_dbi dbi = host_rows_file_table(table, file);
     if (result == RESULT_OK) {
-        int rc = used > 0 ? mdb_put(txn, dbi, &key, &value, 0) : mdb_del(txn, dbi, &key, NULL);
-        result = lmdb_result(rc == MDB_NOTFOUND ? MDB_SUCCESS : rc, "put file");
+        result = used > 0 ? lmdb_put(txn, dbi, key, lmdb_bytes(all.data, used), "put file")
+                          : lmdb_remove(txn, dbi, key, "put file");
     }
     buffer_destroy(&all);
     return result;
@@ -418,60 +385,38 @@ Result host_rows_get_robots_version(HostRows *table, MDB_txn *txn, uint32_t host
 Result host_rows_read(HostRows *table, MDB_txn *txn, uint64_t *from, uint32_t *hosts,
                       HostRecord *records, size_t max, size_t *n)
 {
-    MDB_cursor *cursor = NULL;
     uint32_t first = (uint32_t)*from;
-    MDB_val key = {.mv_size = sizeof first, .mv_data = &first};
-    MDB_val value = {.mv_size = 0, .mv_data = NULL};
+    LmdbRows rows;
+    Result rc = RESULT_OK;
     *n = 0;
     if (max == 0 || *from > UINT32_MAX) {
         return RESULT_OK;
     }
-    int rc = mdb_cursor_open(txn, table->records, &cursor);
-    if (rc != MDB_SUCCESS) {
-        return lmdb_result(rc, "read hosts");
+    lmdb_rows_begin(&rows, txn, table->records, lmdb_bytes(&first, sizeof first));
+    while (rc == RESULT_OK && *n < max && lmdb_rows_next(&rows)) {
+        rc = host_rows_take(table, txn, &rows.key, &rows.value, &hosts[*n], &records[*n]);
+        *n += rc == RESULT_OK;
     }
-    Result result = RESULT_OK;
-    rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    while (rc == MDB_SUCCESS && result == RESULT_OK && *n < max) {
-        result = host_rows_take(table, txn, &key, &value, &hosts[*n], &records[*n]);
-        *n += result == RESULT_OK;
-        rc = *n < max ? mdb_cursor_get(cursor, &key, &value, MDB_NEXT) : rc;
-    }
-    mdb_cursor_close(cursor);
     *from = *n == 0 ? (uint64_t)UINT32_MAX + 1 : (uint64_t)hosts[*n - 1] + 1;
-    return result != RESULT_OK || rc == MDB_SUCCESS || rc == MDB_NOTFOUND
-               ? result
-               : lmdb_result(rc, "read hosts");
+    return lmdb_rows_end(&rows, rc, "read hosts");
 }
 
 Result host_rows_walk(HostRows *table, MDB_txn *txn,
                       Result (*visit)(void *context, uint32_t host, const HostRecord *record),
                       void *context)
 {
-    MDB_cursor *cursor = NULL;
-    int rc = mdb_cursor_open(txn, table->records, &cursor);
-    Result result = lmdb_result(rc, "walk hosts");
-    MDB_val key = {.mv_size = 0, .mv_data = NULL};
-    MDB_val value = {.mv_size = 0, .mv_data = NULL};
-    while (result == RESULT_OK) {
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
-        if (rc == MDB_NOTFOUND) {
-            break;
-        }
-        result = lmdb_result(rc, "walk hosts");
+    LmdbRows rows;
+    Result rc = RESULT_OK;
+    lmdb_rows_begin(&rows, txn, table->records, (MDB_val){0});
+    while (rc == RESULT_OK && lmdb_rows_next(&rows)) {
         HostRecord record;
         uint32_t host = 0;
-        if (result == RESULT_OK) {
-            result = host_rows_take(table, txn, &key, &value, &host, &record);
-        }
-        if (result == RESULT_OK) {
-            result = visit(context, host, &record);
+        rc = host_rows_take(table, txn, &rows.key, &rows.value, &host, &record);
+        if (rc == RESULT_OK) {
+            rc = visit(context, host, &record);
         }
     }
-    if (cursor != NULL) {
-        mdb_cursor_close(cursor);
-    }
-    return result;
+    return lmdb_rows_end(&rows, rc, "walk hosts");
 }
 
 /* ---- Group table ---- */
@@ -479,10 +424,6 @@ Result host_rows_walk(HostRows *table, MDB_txn *txn,
 #define DOMAIN_SEED   UINT64_C(1)
 #define ADDRESS_SEED  UINT64_C(2)
 #define NETWORK_BYTES 8u /* of an IPv6 address */
-
-struct GroupRows {
-    MDB_dbi dbi;
-};
 
 static uint64_t group_rows_key_of(const void *bytes, size_t length, uint64_t seed)
 {
@@ -501,73 +442,43 @@ uint64_t group_key_of_address(const IpAddress *address)
                              ADDRESS_SEED);
 }
 
-Result group_rows_open(GroupRows **out, MDB_txn *txn)
+Result group_rows_open(GroupRows *table, MDB_txn *txn)
 {
-    Result rc;
-    *out = lmdb_table_new(txn, "groups", MDB_CREATE | MDB_INTEGERKEY, sizeof **out, &rc);
-    return rc;
+    return lmdb_table_open(table, txn, "groups", MDB_CREATE | MDB_INTEGERKEY);
 }
 
-void group_rows_close(GroupRows *table)
+Result group_rows_get(GroupRows table, MDB_txn *txn, uint64_t key, GroupRecord *record)
 {
-    free(table);
-}
-
-Result group_rows_get(GroupRows *table, MDB_txn *txn, uint64_t key, GroupRecord *record)
-{
-    MDB_val name = {.mv_size = sizeof key, .mv_data = &key};
-    MDB_val value = {.mv_size = 0, .mv_data = NULL};
     *record = (GroupRecord){.hosts = 0};
-    int rc = mdb_get(txn, table->dbi, &name, &value);
-    if (rc == MDB_NOTFOUND) {
-        return RESULT_OK;
-    }
-    if (rc == MDB_SUCCESS && value.mv_size != sizeof *record) {
-        return RESULT_VERSION;
-    }
-    if (rc == MDB_SUCCESS) {
-        memcpy(record, value.mv_data, sizeof *record);
-    }
-    return lmdb_result(rc, "get group");
+    Result rc = lmdb_get_struct(txn, table, lmdb_bytes(&key, sizeof key), record, sizeof *record,
+                                "get group");
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
-Result group_rows_put(GroupRows *table, MDB_txn *txn, uint64_t key, const GroupRecord *record)
+Result group_rows_put(GroupRows table, MDB_txn *txn, uint64_t key, const GroupRecord *record)
 {
-    GroupRecord copy = *record;
-    MDB_val name = {.mv_size = sizeof key, .mv_data = &key};
-    MDB_val value = {.mv_size = sizeof copy, .mv_data = &copy};
-    return lmdb_result(mdb_put(txn, table->dbi, &name, &value, 0), "put group");
+    return lmdb_put(txn, table, lmdb_bytes(&key, sizeof key), lmdb_bytes(record, sizeof *record),
+                    "put group");
 }
 
 /* ---- Feed table ---- */
 
-struct FeedRows {
-    MDB_dbi dbi;
-};
-
-Result feed_rows_open(FeedRows **out, MDB_txn *txn)
+Result feed_rows_open(FeedRows *table, MDB_txn *txn)
 {
-    Result rc;
-    *out = lmdb_table_new(txn, "feeds", MDB_CREATE | MDB_INTEGERKEY, sizeof **out, &rc);
-    return rc;
+    return lmdb_table_open(table, txn, "feeds", MDB_CREATE | MDB_INTEGERKEY);
 }
 
-void feed_rows_close(FeedRows *table)
-{
-    free(table);
-}
-
-Result feed_rows_admit(FeedRows *table, MDB_txn *txn, uint32_t host, uint64_t feed, size_t most,
+Result feed_rows_admit(FeedRows table, MDB_txn *txn, uint32_t host, uint64_t feed, size_t most,
                        bool *admitted)
 {
     uint64_t feeds[FEED_ROWS_MOST];
     size_t n = 0;
-    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val key = lmdb_bytes(&host, sizeof host);
     MDB_val value = {.mv_size = 0, .mv_data = NULL};
     *admitted = false;
-    int rc = mdb_get(txn, table->dbi, &key, &value);
-    if (rc != MDB_SUCCESS && rc != MDB_NOTFOUND) {
-        return lmdb_result(rc, "get feeds");
+    Result rc = lmdb_get(txn, table, key, &value, "get feeds");
+    if (rc != RESULT_OK && rc != RESULT_NOT_FOUND) {
+        return rc;
     }
     if (value.mv_size % sizeof *feeds != 0 || value.mv_size > sizeof feeds) {
         return RESULT_DAMAGED;
@@ -584,6 +495,5 @@ Result feed_rows_admit(FeedRows *table, MDB_txn *txn, uint32_t host, uint64_t fe
     }
     *admitted = true;
     feeds[n++] = feed;
-    value = (MDB_val){.mv_size = n * sizeof *feeds, .mv_data = feeds};
-    return lmdb_result(mdb_put(txn, table->dbi, &key, &value, 0), "put feeds");
+    return lmdb_put(txn, table, key, lmdb_bytes(feeds, n * sizeof *feeds), "put feeds");
 }

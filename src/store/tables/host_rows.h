@@ -208,7 +208,7 @@ void host_parking_cure(HostRecord *record);
  * environment. Threads: writers in the write transaction, readers in any read transaction. Errors:
  * RESULT_FULL, RESULT_IO and the like. */
 
-typedef struct WaitRows WaitRows;
+typedef MDB_dbi WaitRows; /* its handle */
 
 typedef struct WaitEntry {
     int64_t until_ms; /* wall time, ms since 1970 */
@@ -219,21 +219,20 @@ typedef struct WaitEntry {
 
 /* In a write transaction a table that is missing is created. RESULT_NOT_FOUND: a read transaction,
  * and there is none. */
-Result wait_rows_open(WaitRows **table, MDB_txn *txn);
-void wait_rows_close(WaitRows *table); /* NULL is allowed */
+Result wait_rows_open(WaitRows *table, MDB_txn *txn);
 
 /* The entry that follows from the record of a host. False when the host does not wait. */
 bool wait_rows_entry(uint32_t host, const HostRecord *record, WaitEntry *entry);
 /* Replaces the entry of a host, which stands at from_ms (0: it has none), by the entry that follows
  * from its record. */
-Result wait_rows_follow(WaitRows *table, MDB_txn *txn, uint32_t host, int64_t from_ms,
+Result wait_rows_follow(WaitRows table, MDB_txn *txn, uint32_t host, int64_t from_ms,
                         const HostRecord *record);
 /* How many hosts wait. O(1). */
-Result wait_rows_count(WaitRows *table, MDB_txn *txn, uint64_t *n);
+Result wait_rows_count(WaitRows table, MDB_txn *txn, uint64_t *n);
 /* How many of them are outside their hours: looks at each. */
-Result wait_rows_count_closed(WaitRows *table, MDB_txn *txn, uint64_t *n);
+Result wait_rows_count_closed(WaitRows table, MDB_txn *txn, uint64_t *n);
 /* Reads up to max entries in order of time, behind *after (NULL: from the first). *n = how many. */
-Result wait_rows_read(WaitRows *table, MDB_txn *txn, const WaitEntry *after, WaitEntry *entries,
+Result wait_rows_read(WaitRows table, MDB_txn *txn, const WaitEntry *after, WaitEntry *entries,
                       size_t max, size_t *n);
 
 /* Group table: what the hosts of one hand have together. The hand is guessed at in two ways: hosts
@@ -243,7 +242,7 @@ Result wait_rows_read(WaitRows *table, MDB_txn *txn, const WaitEntry *after, Wai
  * (of IPv6 the first 64 bits, since one machine has all of them), and a record of counters. Which
  * groups a host belongs to is in its HostRecord. */
 
-typedef struct GroupRows GroupRows;
+typedef MDB_dbi GroupRows; /* its handle */
 
 typedef struct GroupRecord {
     uint64_t pages;  /* stored, duplicates not counted */
@@ -258,12 +257,11 @@ uint64_t group_key_of_address(const IpAddress *address);
 
 /* In a write transaction a table that is missing is created. RESULT_NOT_FOUND: a read transaction,
  * and there is none. */
-Result group_rows_open(GroupRows **table, MDB_txn *txn);
-void group_rows_close(GroupRows *table); /* NULL is allowed */
+Result group_rows_open(GroupRows *table, MDB_txn *txn);
 
 /* An unknown group gives a zeroed record and RESULT_OK. */
-Result group_rows_get(GroupRows *table, MDB_txn *txn, uint64_t key, GroupRecord *record);
-Result group_rows_put(GroupRows *table, MDB_txn *txn, uint64_t key, const GroupRecord *record);
+Result group_rows_get(GroupRows table, MDB_txn *txn, uint64_t key, GroupRecord *record);
+Result group_rows_put(GroupRows table, MDB_txn *txn, uint64_t key, const GroupRecord *record);
 
 /* Feed table: which feeds the pages of a host have brought into the crawl.
  *
@@ -273,15 +271,14 @@ Result group_rows_put(GroupRows *table, MDB_txn *txn, uint64_t key, const GroupR
 
 #define FEED_ROWS_MOST 1000u /* feeds of a host */
 
-typedef struct FeedRows FeedRows;
+typedef MDB_dbi FeedRows; /* its handle */
 
 /* In a write transaction; a table that is missing is created. */
-Result feed_rows_open(FeedRows **table, MDB_txn *txn);
-void feed_rows_close(FeedRows *table); /* NULL is allowed */
+Result feed_rows_open(FeedRows *table, MDB_txn *txn);
 
 /* *admitted: the host has this feed, or had fewer than most (at most FEED_ROWS_MOST) and has it
  * now. */
-Result feed_rows_admit(FeedRows *table, MDB_txn *txn, uint32_t host, uint64_t feed, size_t most,
+Result feed_rows_admit(FeedRows table, MDB_txn *txn, uint32_t host, uint64_t feed, size_t most,
                        bool *admitted);
 
 #endif

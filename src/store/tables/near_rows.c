@@ -17,11 +17,11 @@ typedef struct NearKey {
 
 Result near_rows_open(MDB_txn *txn, NearRows *rows)
 {
-    int rc = mdb_dbi_open(txn, "near", MDB_CREATE | MDB_DUPSORT | MDB_DUPFIXED, &rows->bands);
-    if (rc == 0) {
-        rc = mdb_dbi_open(txn, "near_sketches", MDB_CREATE | MDB_INTEGERKEY, &rows->sketches);
+    Result rc = lmdb_table_open(&rows->bands, txn, "near", MDB_CREATE | MDB_DUPSORT | MDB_DUPFIXED);
+    if (rc == RESULT_OK) {
+        rc = lmdb_table_open(&rows->sketches, txn, "near_sketches", MDB_CREATE | MDB_INTEGERKEY);
     }
-    return lmdb_result(rc, "open near");
+    return rc;
 }
 
 static NearKey near_rows_key_of(unsigned band, uint64_t key)
@@ -49,14 +49,11 @@ static int near_rows_change(const NearRows *rows, uint64_t page, const TextSketc
 
 Result near_rows_get(const NearRows *rows, uint64_t page, TextSketch *sketch)
 {
-    MDB_val k = {.mv_size = sizeof page, .mv_data = &page};
-    MDB_val v;
-    int rc = mdb_get(rows->txn, rows->sketches, &k, &v);
-    *sketch = (TextSketch){.exists = rc == 0 && v.mv_size == sizeof sketch->bytes};
-    if (sketch->exists) {
-        memcpy(sketch->bytes, v.mv_data, sizeof sketch->bytes);
-    }
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get sketch");
+    *sketch = (TextSketch){.exists = false};
+    Result rc = lmdb_get_struct(rows->txn, rows->sketches, lmdb_bytes(&page, sizeof page),
+                                sketch->bytes, sizeof sketch->bytes, "get sketch");
+    sketch->exists = rc == RESULT_OK;
+    return rc == RESULT_NOT_FOUND || rc == RESULT_VERSION ? RESULT_OK : rc;
 }
 
 /* Compares with a page that agrees in a band. */
@@ -117,21 +114,19 @@ Result near_rows_find(const NearRows *rows, const TextSketch *sketch, uint64_t s
 
 Result near_rows_enter(const NearRows *rows, uint64_t page, const TextSketch *sketch, bool has_twin)
 {
-    MDB_val k = {.mv_size = sizeof page, .mv_data = &page};
-    MDB_val v = {.mv_size = sizeof sketch->bytes, .mv_data = (void *)(uintptr_t)sketch->bytes};
-    int rc = mdb_put(rows->txn, rows->sketches, &k, &v, 0);
-    if (rc == 0 && !has_twin) {
-        rc = near_rows_change(rows, page, sketch, true);
+    Result rc = lmdb_put(rows->txn, rows->sketches, lmdb_bytes(&page, sizeof page),
+                         lmdb_bytes(sketch->bytes, sizeof sketch->bytes), "enter sketch");
+    if (rc == RESULT_OK && !has_twin) {
+        rc = lmdb_result(near_rows_change(rows, page, sketch, true), "enter sketch");
     }
-    return lmdb_result(rc, "enter sketch");
+    return rc;
 }
 
 Result near_rows_remove(const NearRows *rows, uint64_t page, const TextSketch *sketch)
 {
-    MDB_val k = {.mv_size = sizeof page, .mv_data = &page};
-    int rc = mdb_del(rows->txn, rows->sketches, &k, NULL);
-    if (rc == 0 || rc == MDB_NOTFOUND) {
-        rc = near_rows_change(rows, page, sketch, false);
-    }
-    return lmdb_result(rc, "remove sketch");
+    Result rc =
+        lmdb_remove(rows->txn, rows->sketches, lmdb_bytes(&page, sizeof page), "remove sketch");
+    return rc == RESULT_OK
+               ? lmdb_result(near_rows_change(rows, page, sketch, false), "remove sketch")
+               : rc;
 }

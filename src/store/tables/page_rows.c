@@ -1,6 +1,5 @@
 #include "store/tables/page_rows.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
@@ -15,118 +14,67 @@ typedef struct HeldValue {
     uint8_t reserved[3];
 } HeldValue;
 
-struct HeldRows {
-    MDB_dbi dbi;
-};
-
-Result held_rows_open(HeldRows **out, MDB_txn *txn)
+Result held_rows_open(HeldRows *table, MDB_txn *txn)
 {
-    Result rc;
-    *out = lmdb_table_new(txn, "held", MDB_CREATE | MDB_INTEGERKEY, sizeof **out, &rc);
+    return lmdb_table_open(table, txn, "held", MDB_CREATE | MDB_INTEGERKEY);
+}
+
+Result held_rows_put(HeldRows table, MDB_txn *txn, const HeldUrl *url)
+{
+    HeldValue held = {.status = url->status, .level = url->level};
+    return lmdb_put(txn, table, lmdb_bytes(&url->index, sizeof url->index),
+                    lmdb_bytes(&held, sizeof held), "put held");
+}
+
+Result held_rows_remove(HeldRows table, MDB_txn *txn, uint64_t index)
+{
+    return lmdb_remove(txn, table, lmdb_bytes(&index, sizeof index), "remove held");
+}
+
+Result held_rows_get(HeldRows table, MDB_txn *txn, uint64_t index, HeldUrl *url)
+{
+    HeldValue held = {.status = 0};
+    Result rc = lmdb_get_struct(txn, table, lmdb_bytes(&index, sizeof index), &held, sizeof held,
+                                "get held");
+    *url = (HeldUrl){.index = index, .status = held.status, .level = held.level};
     return rc;
 }
 
-void held_rows_close(HeldRows *table)
-{
-    free(table);
-}
-
-Result held_rows_put(HeldRows *table, MDB_txn *txn, const HeldUrl *url)
-{
-    uint64_t index = url->index;
-    HeldValue held = {.status = url->status, .level = url->level};
-    MDB_val key = {sizeof index, &index};
-    MDB_val value = {sizeof held, &held};
-    return lmdb_result(mdb_put(txn, table->dbi, &key, &value, 0), "put held");
-}
-
-Result held_rows_remove(HeldRows *table, MDB_txn *txn, uint64_t index)
-{
-    MDB_val key = {sizeof index, &index};
-    int rc = mdb_del(txn, table->dbi, &key, NULL);
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "remove held");
-}
-
-static Result held_rows_take(const MDB_val *key, const MDB_val *value, HeldUrl *url)
-{
-    HeldValue held;
-    if (key->mv_size != sizeof url->index || value->mv_size != sizeof held) {
-        return RESULT_DAMAGED;
-    }
-    memcpy(&held, value->mv_data, sizeof held);
-    memcpy(&url->index, key->mv_data, sizeof url->index);
-    url->status = held.status;
-    url->level = held.level;
-    return RESULT_OK;
-}
-
-Result held_rows_get(HeldRows *table, MDB_txn *txn, uint64_t index, HeldUrl *url)
-{
-    MDB_val key = {sizeof index, &index};
-    MDB_val value;
-    int rc = mdb_get(txn, table->dbi, &key, &value);
-    return rc == MDB_SUCCESS ? held_rows_take(&key, &value, url) : lmdb_result(rc, "get held");
-}
-
-Result held_rows_read(HeldRows *table, MDB_txn *txn, uint64_t first, HeldUrl *urls, size_t max,
+Result held_rows_read(HeldRows table, MDB_txn *txn, uint64_t first, HeldUrl *urls, size_t max,
                       size_t *n)
 {
-    MDB_val key = {sizeof first, &first};
-    MDB_val value;
-    MDB_cursor *cursor = NULL;
+    LmdbRows rows;
+    Result rc = RESULT_OK;
     *n = 0;
-    int rc = mdb_cursor_open(txn, table->dbi, &cursor);
-    Result result = RESULT_OK;
-    if (rc == MDB_SUCCESS) {
-        rc = max == 0 ? MDB_NOTFOUND : mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    lmdb_rows_begin(&rows, txn, table, lmdb_bytes(&first, sizeof first));
+    while (*n < max && lmdb_rows_next(&rows)) {
+        HeldValue held;
+        if (rows.key.mv_size != sizeof first || rows.value.mv_size != sizeof held) {
+            rc = RESULT_DAMAGED;
+            break;
+        }
+        memcpy(&held, rows.value.mv_data, sizeof held);
+        memcpy(&urls[*n].index, rows.key.mv_data, sizeof first);
+        urls[*n].status = held.status;
+        urls[*n].level = held.level;
+        *n += 1;
     }
-    while (rc == MDB_SUCCESS && result == RESULT_OK && *n < max) {
-        result = held_rows_take(&key, &value, &urls[*n]);
-        *n += result == RESULT_OK;
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
-    }
-    if (cursor != NULL) {
-        mdb_cursor_close(cursor);
-    }
-    return result != RESULT_OK || rc == MDB_NOTFOUND ? result : lmdb_result(rc, "read held");
-}
-
-Result held_rows_count(HeldRows *table, MDB_txn *txn, uint64_t *n)
-{
-    MDB_stat stat = {.ms_entries = 0};
-    int rc = mdb_stat(txn, table->dbi, &stat);
-    *n = stat.ms_entries;
-    return lmdb_result(rc, "count held");
+    return lmdb_rows_end(&rows, rc, "read held");
 }
 
 /* ---- Seed table ---- */
 
-struct SeedRows {
-    MDB_dbi dbi;
-};
-
-Result seed_rows_open(SeedRows **out, MDB_txn *txn)
+Result seed_rows_open(SeedRows *table, MDB_txn *txn)
 {
-    Result rc;
-    *out = lmdb_table_new(txn, "seeds", MDB_CREATE | MDB_INTEGERKEY, sizeof **out, &rc);
-    return rc;
+    return lmdb_table_open(table, txn, "seeds", MDB_CREATE | MDB_INTEGERKEY);
 }
 
-void seed_rows_close(SeedRows *table)
+Result seed_rows_put(SeedRows table, MDB_txn *txn, uint64_t index, const char *tag)
 {
-    free(table);
-}
-
-Result seed_rows_put(SeedRows *table, MDB_txn *txn, uint64_t index, const char *tag)
-{
-    size_t length = tag == NULL ? 0 : strnlen(tag, SEED_TAG_BYTES);
-    char copy[SEED_TAG_BYTES + 1] = "";
-    MDB_val key = {sizeof index, &index};
-    MDB_val value = {length, copy};
-    if (length > 0) {
-        memcpy(copy, tag, length);
-    }
-    int rc = mdb_put(txn, table->dbi, &key, &value, length == 0 ? MDB_NOOVERWRITE : 0);
+    const char *text = tag == NULL ? "" : tag;
+    MDB_val key = lmdb_bytes(&index, sizeof index);
+    MDB_val value = lmdb_bytes(text, strnlen(text, SEED_TAG_BYTES));
+    int rc = mdb_put(txn, table, &key, &value, value.mv_size == 0 ? MDB_NOOVERWRITE : 0);
     return rc == MDB_KEYEXIST ? RESULT_OK : lmdb_result(rc, "put seed");
 }
 
@@ -143,35 +91,26 @@ static Result seed_rows_take(const MDB_val *key, const MDB_val *value, SeedEntry
     return RESULT_OK;
 }
 
-Result seed_rows_get(SeedRows *table, MDB_txn *txn, uint64_t index, SeedEntry *entry)
+Result seed_rows_get(SeedRows table, MDB_txn *txn, uint64_t index, SeedEntry *entry)
 {
-    MDB_val key = {sizeof index, &index};
+    MDB_val key = lmdb_bytes(&index, sizeof index);
     MDB_val value;
-    int rc = mdb_get(txn, table->dbi, &key, &value);
-    return rc == MDB_SUCCESS ? seed_rows_take(&key, &value, entry) : lmdb_result(rc, "get seed");
+    Result rc = lmdb_get(txn, table, key, &value, "get seed");
+    return rc == RESULT_OK ? seed_rows_take(&key, &value, entry) : rc;
 }
 
-Result seed_rows_read(SeedRows *table, MDB_txn *txn, uint64_t first, SeedEntry *entries, size_t max,
+Result seed_rows_read(SeedRows table, MDB_txn *txn, uint64_t first, SeedEntry *entries, size_t max,
                       size_t *n)
 {
-    MDB_val key = {sizeof first, &first};
-    MDB_val value;
-    MDB_cursor *cursor = NULL;
-    Result result = RESULT_OK;
+    LmdbRows rows;
+    Result rc = RESULT_OK;
     *n = 0;
-    int rc = mdb_cursor_open(txn, table->dbi, &cursor);
-    if (rc == MDB_SUCCESS) {
-        rc = max == 0 ? MDB_NOTFOUND : mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    lmdb_rows_begin(&rows, txn, table, lmdb_bytes(&first, sizeof first));
+    while (rc == RESULT_OK && *n < max && lmdb_rows_next(&rows)) {
+        rc = seed_rows_take(&rows.key, &rows.value, &entries[*n]);
+        *n += rc == RESULT_OK;
     }
-    while (rc == MDB_SUCCESS && result == RESULT_OK && *n < max) {
-        result = seed_rows_take(&key, &value, &entries[*n]);
-        *n += result == RESULT_OK;
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
-    }
-    if (cursor != NULL) {
-        mdb_cursor_close(cursor);
-    }
-    return result != RESULT_OK || rc == MDB_NOTFOUND ? result : lmdb_result(rc, "read seeds");
+    return lmdb_rows_end(&rows, rc, "read seeds");
 }
 
 /* ---- External table ---- */
@@ -179,20 +118,9 @@ Result seed_rows_read(SeedRows *table, MDB_txn *txn, uint64_t first, SeedEntry *
 #define EXTERNAL_LEVEL 1
 #define EXTERNAL_MOST  ((unsigned long long)1 << 30) /* bytes of a list */
 
-struct ExternalRows {
-    MDB_dbi dbi;
-};
-
-Result external_rows_open(ExternalRows **table, MDB_txn *txn)
+Result external_rows_open(ExternalRows *table, MDB_txn *txn)
 {
-    Result rc;
-    *table = lmdb_table_new(txn, "external", MDB_CREATE | MDB_INTEGERKEY, sizeof **table, &rc);
-    return rc;
-}
-
-void external_rows_close(ExternalRows *table)
-{
-    free(table);
+    return lmdb_table_open(table, txn, "external", MDB_CREATE | MDB_INTEGERKEY);
 }
 
 Result external_rows_pack(const char *list, size_t length, Buffer *out)
@@ -229,20 +157,18 @@ Result external_rows_unpack(const MDB_val *value, Buffer *out)
     return RESULT_OK;
 }
 
-Result external_rows_put(ExternalRows *table, MDB_txn *txn, uint64_t index, const char *list,
+Result external_rows_put(ExternalRows table, MDB_txn *txn, uint64_t index, const char *list,
                          size_t length)
 {
-    MDB_val key = {sizeof index, &index};
+    MDB_val key = lmdb_bytes(&index, sizeof index);
     if (length == 0) {
-        Result gone = lmdb_result(mdb_del(txn, table->dbi, &key, NULL), "drop links out of scope");
-        return gone == RESULT_NOT_FOUND ? RESULT_OK : gone;
+        return lmdb_remove(txn, table, key, "drop links out of scope");
     }
-    Buffer packed;
-    buffer_init(&packed, BUFFER_NO_LIMIT);
+    Buffer packed = {.limit = BUFFER_NO_LIMIT};
     Result rc = external_rows_pack(list, length, &packed);
     if (rc == RESULT_OK) {
-        MDB_val value = {packed.length, packed.data};
-        rc = lmdb_result(mdb_put(txn, table->dbi, &key, &value, 0), "put links out of scope");
+        rc = lmdb_put(txn, table, key, lmdb_bytes(packed.data, packed.length),
+                      "put links out of scope");
     }
     buffer_destroy(&packed);
     return rc;
@@ -250,14 +176,13 @@ Result external_rows_put(ExternalRows *table, MDB_txn *txn, uint64_t index, cons
 
 Result external_rows_read(MDB_txn *txn, uint64_t index, Buffer *list)
 {
-    MDB_dbi dbi = 0;
-    MDB_val key = {sizeof index, &index};
+    ExternalRows table = 0;
     MDB_val value = {0};
-    int code = mdb_dbi_open(txn, "external", MDB_INTEGERKEY, &dbi);
-    if (code == 0) {
-        code = mdb_get(txn, dbi, &key, &value);
+    Result rc = lmdb_table_open(&table, txn, "external", MDB_INTEGERKEY);
+    if (rc == RESULT_OK) {
+        rc = lmdb_get(txn, table, lmdb_bytes(&index, sizeof index), &value,
+                      "read links out of scope");
     }
-    Result rc = lmdb_result(code, "read links out of scope");
     if (rc == RESULT_OK) {
         rc = external_rows_unpack(&value, list);
     }

@@ -2,7 +2,7 @@
  *
  * What: URLs that a rule of the operator holds back, seeds, and links out of scope. Each is a table
  * of its own; the words are with its functions.
- * Owns: an object is a handle; the table belongs to the environment.
+ * Owns: nothing; the tables belong to the environment, whose handles live as long as it.
  * Threads: writers in the write transaction, readers in any read transaction.
  * Errors: RESULT_FULL, RESULT_IO and the like. */
 #ifndef STORE_TABLES_PAGE_ROWS_H
@@ -21,7 +21,7 @@
  * filter.fetch) leaves the schedule and is entered here, with the reason and the level it had. When
  * the rules change, the table says which URLs are to be judged again. */
 
-typedef struct HeldRows HeldRows;
+typedef MDB_dbi HeldRows; /* its handle */
 
 typedef struct HeldUrl {
     uint64_t index; /* of the page */
@@ -31,19 +31,16 @@ typedef struct HeldUrl {
 
 /* In a write transaction a table that is missing is created. RESULT_NOT_FOUND: a read transaction,
  * and there is none. */
-Result held_rows_open(HeldRows **table, MDB_txn *txn);
-void held_rows_close(HeldRows *table); /* NULL is allowed */
+Result held_rows_open(HeldRows *table, MDB_txn *txn);
 
-Result held_rows_put(HeldRows *table, MDB_txn *txn, const HeldUrl *url);
+Result held_rows_put(HeldRows table, MDB_txn *txn, const HeldUrl *url);
 /* RESULT_OK when it is not there, too. */
-Result held_rows_remove(HeldRows *table, MDB_txn *txn, uint64_t index);
+Result held_rows_remove(HeldRows table, MDB_txn *txn, uint64_t index);
 /* RESULT_NOT_FOUND. */
-Result held_rows_get(HeldRows *table, MDB_txn *txn, uint64_t index, HeldUrl *url);
+Result held_rows_get(HeldRows table, MDB_txn *txn, uint64_t index, HeldUrl *url);
 /* Reads up to max entries by index, from `first` on. *n = how many. */
-Result held_rows_read(HeldRows *table, MDB_txn *txn, uint64_t first, HeldUrl *urls, size_t max,
+Result held_rows_read(HeldRows table, MDB_txn *txn, uint64_t first, HeldUrl *urls, size_t max,
                       size_t *n);
-/* O(1). */
-Result held_rows_count(HeldRows *table, MDB_txn *txn, uint64_t *n);
 
 /* Seed table: which pages are seeds, and their source tags.
  *
@@ -52,7 +49,7 @@ Result held_rows_count(HeldRows *table, MDB_txn *txn, uint64_t *n);
 
 #define SEED_TAG_BYTES 64u /* a longer tag is cut */
 
-typedef struct SeedRows SeedRows;
+typedef MDB_dbi SeedRows; /* its handle */
 
 typedef struct SeedEntry {
     uint64_t index; /* of the page */
@@ -61,15 +58,14 @@ typedef struct SeedEntry {
 
 /* In a write transaction a table that is missing is created. RESULT_NOT_FOUND: a read transaction,
  * and there is none. */
-Result seed_rows_open(SeedRows **table, MDB_txn *txn);
-void seed_rows_close(SeedRows *table); /* NULL is allowed */
+Result seed_rows_open(SeedRows *table, MDB_txn *txn);
 
 /* tag: "" or NULL = none; then a tag that is known stays. */
-Result seed_rows_put(SeedRows *table, MDB_txn *txn, uint64_t index, const char *tag);
+Result seed_rows_put(SeedRows table, MDB_txn *txn, uint64_t index, const char *tag);
 /* RESULT_NOT_FOUND: it is no seed. */
-Result seed_rows_get(SeedRows *table, MDB_txn *txn, uint64_t index, SeedEntry *entry);
+Result seed_rows_get(SeedRows table, MDB_txn *txn, uint64_t index, SeedEntry *entry);
 /* Reads up to max entries by index, from `first` on. *n = how many. */
-Result seed_rows_read(SeedRows *table, MDB_txn *txn, uint64_t first, SeedEntry *entries, size_t max,
+Result seed_rows_read(SeedRows table, MDB_txn *txn, uint64_t first, SeedEntry *entries, size_t max,
                       size_t *n);
 
 /* External table: links of pages that lead out of the scope of the crawl.
@@ -79,14 +75,13 @@ Result seed_rows_read(SeedRows *table, MDB_txn *txn, uint64_t first, SeedEntry *
  * Zstandard. A list is, for each link, one byte, its kind (parse/html/html.h), then its URL and a
  * NUL. */
 
-typedef struct ExternalRows ExternalRows;
+typedef MDB_dbi ExternalRows; /* its handle */
 
 /* In a write transaction; a table that is missing is created. */
-Result external_rows_open(ExternalRows **table, MDB_txn *txn);
-void external_rows_close(ExternalRows *table); /* NULL is allowed */
+Result external_rows_open(ExternalRows *table, MDB_txn *txn);
 
 /* Replaces the list of a page; without a byte it has none. */
-Result external_rows_put(ExternalRows *table, MDB_txn *txn, uint64_t index, const char *list,
+Result external_rows_put(ExternalRows table, MDB_txn *txn, uint64_t index, const char *list,
                          size_t length);
 /* Appends the list of a page, and opens the table by itself: for commands, which have one thread.
  * Nothing when there is none. */

@@ -16,7 +16,6 @@
 #define LINES_TABLE   "revisit_lines"
 #define NOTES_TABLE   "revisit_notes"
 #define NUMBERS_TABLE "revisit_numbers"
-#define SETTLED_KEY   UINT64_MAX /* in the notes: no page has this index */
 
 #define LINE_KEY_BYTES   4u
 #define LINE_VALUE_BYTES 16u /* due time, page: big-endian, so that their order is bytewise */
@@ -24,6 +23,8 @@
 #define NOTE_BYTES                                                                                 \
     (4 + sizeof(FreqSeen) + FREQ_SEEN_BINS * 3 + sizeof(float) + sizeof(uint32_t) +                \
      2 * SECONDS_BYTES + REVISIT_ETAG_BYTES + REVISIT_DATE_BYTES)
+
+static const uint64_t settled_key = UINT64_MAX; /* in the notes: no page has this index */
 
 struct RevisitRows {
     FreqScheduler freqs; /* its two tables only */
@@ -66,14 +67,6 @@ void revisit_rows_close(RevisitRows *table)
     free(table);
 }
 
-static Result count_of(MDB_txn *txn, MDB_dbi dbi, uint64_t *n)
-{
-    MDB_stat stat = {.ms_entries = 0};
-    int rc = mdb_stat(txn, dbi, &stat);
-    *n = stat.ms_entries;
-    return lmdb_result(rc, "count revisits");
-}
-
 /* ---- due times ---- */
 
 static RevisitDue revisit_rows_due_of(const FreqEntry *entry)
@@ -114,16 +107,15 @@ Result revisit_rows_put(const RevisitRows *table, MDB_txn *txn, const RevisitDue
 
 Result revisit_rows_remove(const RevisitRows *table, MDB_txn *txn, uint64_t index)
 {
-    int rc = revisit_rows_forget(table, txn, index);
-    if (rc == MDB_SUCCESS) {
-        MDB_val key = {sizeof index, &index};
-        rc = mdb_del(txn, table->notes, &key, NULL);
+    MDB_val key = lmdb_bytes(&index, sizeof index);
+    Result rc = lmdb_result(revisit_rows_forget(table, txn, index), "remove revisit");
+    if (rc == RESULT_OK) {
+        rc = lmdb_remove(txn, table->notes, key, "remove revisit");
     }
-    if ((rc == MDB_SUCCESS || rc == MDB_NOTFOUND) && table->has_numbers) {
-        MDB_val key = {sizeof index, &index};
-        rc = mdb_del(txn, table->numbers, &key, NULL);
+    if (rc == RESULT_OK && table->has_numbers) {
+        rc = lmdb_remove(txn, table->numbers, key, "remove revisit");
     }
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "remove revisit");
+    return rc;
 }
 
 Result revisit_rows_next(const RevisitRows *table, MDB_txn *txn, RevisitDue *due)
@@ -139,12 +131,12 @@ Result revisit_rows_next(const RevisitRows *table, MDB_txn *txn, RevisitDue *due
 
 Result revisit_rows_count(const RevisitRows *table, MDB_txn *txn, uint64_t *n)
 {
-    return count_of(txn, table->freqs.schedule, n);
+    return lmdb_count(txn, table->freqs.schedule, n, "count revisits");
 }
 
 Result revisit_rows_page_count(const RevisitRows *table, MDB_txn *txn, uint64_t *n)
 {
-    return count_of(txn, table->freqs.pages, n);
+    return lmdb_count(txn, table->freqs.pages, n, "count revisits");
 }
 
 Result revisit_rows_clear(const RevisitRows *table, MDB_txn *txn)
@@ -182,7 +174,7 @@ static Result line_first(const RevisitRows *table, MDB_txn *txn, uint32_t host, 
     MDB_cursor *cursor = NULL;
     uint8_t name[LINE_KEY_BYTES];
     schedule_store_bytes(name, host, sizeof name);
-    MDB_val key = {sizeof name, name};
+    MDB_val key = lmdb_bytes(name, sizeof name);
     MDB_val value;
     int rc = mdb_cursor_open(txn, table->lines, &cursor);
     if (rc != MDB_SUCCESS) {
@@ -213,7 +205,7 @@ Result revisit_rows_line_is_empty(const RevisitRows *table, MDB_txn *txn, uint32
 {
     RevisitDue due;
     uint64_t n = 0;
-    Result rc = count_of(txn, table->lines, &n);
+    Result rc = lmdb_count(txn, table->lines, &n, "count revisits");
     if (rc == RESULT_OK && n > 0) { /* mostly there is no line at all */
         rc = line_first(table, txn, host, false, &due);
         n = rc == RESULT_OK;
@@ -224,7 +216,7 @@ Result revisit_rows_line_is_empty(const RevisitRows *table, MDB_txn *txn, uint32
 
 Result revisit_rows_line_count(const RevisitRows *table, MDB_txn *txn, uint64_t *n)
 {
-    return count_of(txn, table->lines, n);
+    return lmdb_count(txn, table->lines, n, "count revisits");
 }
 
 /* ---- notes ---- */
@@ -366,11 +358,10 @@ Result revisit_rows_note_get(const RevisitRows *table, MDB_txn *txn, uint64_t in
                              RevisitNote *note)
 {
     memset(note, 0, sizeof *note);
-    MDB_val key = {sizeof index, &index};
     MDB_val value;
-    int rc = mdb_get(txn, table->notes, &key, &value);
-    if (rc != MDB_SUCCESS) {
-        return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get note");
+    Result rc = lmdb_get(txn, table->notes, lmdb_bytes(&index, sizeof index), &value, "get note");
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     const uint8_t *end = (const uint8_t *)value.mv_data + value.mv_size;
     const uint8_t *etag = read_parts(value.mv_data, end, note);
@@ -437,60 +428,49 @@ Result revisit_rows_note_put(const RevisitRows *table, MDB_txn *txn, uint64_t in
                              const RevisitNote *note)
 {
     uint8_t bytes[NOTE_BYTES];
-    MDB_val key = {sizeof index, &index};
+    MDB_val key = lmdb_bytes(&index, sizeof index);
     assert(strlen(note->etag) <= REVISIT_ETAG_BYTES &&
            strlen(note->last_modified) <= REVISIT_DATE_BYTES);
-    MDB_val value = {(size_t)(write_note(note, bytes) - bytes), bytes};
-    int rc = value.mv_size > 1 ? mdb_put(txn, table->notes, &key, &value, 0)
-                               : mdb_del(txn, table->notes, &key, NULL);
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "put note");
+    MDB_val value = lmdb_bytes(bytes, (size_t)(write_note(note, bytes) - bytes));
+    return value.mv_size > 1 ? lmdb_put(txn, table->notes, key, value, "put note")
+                             : lmdb_remove(txn, table->notes, key, "put note");
 }
 
 Result revisit_rows_numbers_get(const RevisitRows *table, MDB_txn *txn, uint64_t index,
                                 uint8_t *history, size_t *length)
 {
-    MDB_val key = {sizeof index, &index};
-    MDB_val value;
-    int rc = table->has_numbers ? mdb_get(txn, table->numbers, &key, &value) : MDB_NOTFOUND;
-    *length = 0;
-    if (rc == MDB_SUCCESS && value.mv_size > NUMBERS_HISTORY_BYTES) {
+    MDB_val value = {0};
+    Result rc = RESULT_NOT_FOUND;
+    if (table->has_numbers) {
+        rc = lmdb_get(txn, table->numbers, lmdb_bytes(&index, sizeof index), &value, "get numbers");
+    }
+    *length = value.mv_size;
+    if (value.mv_size > NUMBERS_HISTORY_BYTES) {
         return RESULT_DAMAGED;
     }
-    if (rc == MDB_SUCCESS) {
+    if (rc == RESULT_OK) {
         memcpy(history, value.mv_data, value.mv_size);
-        *length = value.mv_size;
     }
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get numbers");
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
 Result revisit_rows_numbers_put(const RevisitRows *table, MDB_txn *txn, uint64_t index,
                                 const uint8_t *history, size_t length)
 {
-    MDB_val key = {sizeof index, &index};
-    MDB_val value = {length, (void *)(uintptr_t)history};
-    return lmdb_result(mdb_put(txn, table->numbers, &key, &value, 0), "put numbers");
+    return lmdb_put(txn, table->numbers, lmdb_bytes(&index, sizeof index),
+                    lmdb_bytes(history, length), "put numbers");
 }
 
 Result revisit_rows_settled_get(const RevisitRows *table, MDB_txn *txn, uint64_t *index)
 {
-    uint64_t settled = SETTLED_KEY;
-    MDB_val key = {sizeof settled, &settled};
-    MDB_val value;
     *index = 0;
-    int rc = mdb_get(txn, table->notes, &key, &value);
-    if (rc == MDB_SUCCESS && value.mv_size != sizeof *index) {
-        return RESULT_DAMAGED;
-    }
-    if (rc == MDB_SUCCESS) {
-        memcpy(index, value.mv_data, sizeof *index);
-    }
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get settled");
+    Result rc = lmdb_get_struct(txn, table->notes, lmdb_bytes(&settled_key, sizeof settled_key),
+                                index, sizeof *index, "get settled");
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
 Result revisit_rows_settled_put(const RevisitRows *table, MDB_txn *txn, uint64_t index)
 {
-    uint64_t settled = SETTLED_KEY;
-    MDB_val key = {sizeof settled, &settled};
-    MDB_val value = {sizeof index, &index};
-    return lmdb_result(mdb_put(txn, table->notes, &key, &value, 0), "put settled");
+    return lmdb_put(txn, table->notes, lmdb_bytes(&settled_key, sizeof settled_key),
+                    lmdb_bytes(&index, sizeof index), "put settled");
 }

@@ -1,6 +1,5 @@
 #include "store/tables/robots_rows.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -36,17 +35,6 @@ typedef struct TextHead {
 
 /* ---- opening ---- */
 
-static int robots_rows_open_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
-{
-    int rc = mdb_dbi_open(txn, name, MDB_CREATE | MDB_INTEGERKEY, dbi);
-    return rc == EACCES ? MDB_NOTFOUND : rc;
-}
-
-static int none_is_well(int rc)
-{
-    return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
-}
-
 Result robots_rows_open(RobotsRows **out, MDB_txn *txn)
 {
     RobotsRows *table = calloc(1, sizeof *table);
@@ -55,16 +43,17 @@ Result robots_rows_open(RobotsRows **out, MDB_txn *txn)
     }
     buffer_init(&table->packed, ZSTD_COMPRESSBOUND(TEXT_MOST) + sizeof(TextHead));
     buffer_init(&table->scratch, TEXT_MOST);
-    int rc = robots_rows_open_table(txn, "robots", &table->robots);
-    if (rc == MDB_SUCCESS) {
-        rc = robots_rows_open_table(txn, "robots_history", &table->history);
+    const unsigned flags = MDB_CREATE | MDB_INTEGERKEY;
+    Result rc = lmdb_table_open(&table->robots, txn, "robots", flags);
+    if (rc == RESULT_OK) {
+        rc = lmdb_table_open(&table->history, txn, "robots_history", flags);
     }
-    if (rc == MDB_SUCCESS) {
-        rc = robots_rows_open_table(txn, "robots_texts", &table->texts);
+    if (rc == RESULT_OK) {
+        rc = lmdb_table_open(&table->texts, txn, "robots_texts", flags);
     }
-    if (rc != MDB_SUCCESS) {
+    if (rc != RESULT_OK) {
         robots_rows_close(table);
-        return lmdb_result(rc, "open robots");
+        return rc;
     }
     *out = table;
     return RESULT_OK;
@@ -93,15 +82,14 @@ bool robots_reference_read(const MDB_val *value, uint64_t *hash)
     return memcmp(reference.mark, reference_mark, sizeof reference_mark) == 0;
 }
 
-static Result find_text(const RobotsRows *table, MDB_txn *txn, uint64_t *hash, MDB_val *value,
+static Result find_text(const RobotsRows *table, MDB_txn *txn, uint64_t hash, MDB_val *value,
                         TextHead *head)
 {
-    MDB_val key = {.mv_size = sizeof *hash, .mv_data = hash};
     *value = (MDB_val){.mv_size = 0};
     *head = (TextHead){.length = 0};
-    int rc = mdb_get(txn, table->texts, &key, value);
-    if (rc != MDB_SUCCESS) {
-        return lmdb_result(rc, "get robots");
+    Result rc = lmdb_get(txn, table->texts, lmdb_bytes(&hash, sizeof hash), value, "get robots");
+    if (rc != RESULT_OK) {
+        return rc;
     }
     if (value->mv_size < sizeof *head) {
         return RESULT_DAMAGED;
@@ -128,16 +116,22 @@ static Result unpack(const MDB_val *value, const TextHead *head, Buffer *out)
     return RESULT_OK;
 }
 
-/* What a value of robots or robots_history stands for. */
-static Result append_text(const RobotsRows *table, MDB_txn *txn, const MDB_val *value, Buffer *body)
+/* What a row of robots or robots_history stands for. */
+static Result append_text(const RobotsRows *table, MDB_txn *txn, MDB_dbi dbi, MDB_val key,
+                          Buffer *body)
 {
     uint64_t hash = 0;
+    MDB_val value;
     MDB_val text;
     TextHead head;
-    if (!robots_reference_read(value, &hash)) {
-        return buffer_append(body, value->mv_data, value->mv_size);
+    Result rc = lmdb_get(txn, dbi, key, &value, "get robots");
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    Result rc = find_text(table, txn, &hash, &text, &head);
+    if (!robots_reference_read(&value, &hash)) {
+        return buffer_append(body, value.mv_data, value.mv_size);
+    }
+    rc = find_text(table, txn, hash, &text, &head);
     if (rc == RESULT_NOT_FOUND) {
         return RESULT_DAMAGED;
     }
@@ -149,14 +143,14 @@ static Result refer(RobotsRows *table, MDB_txn *txn, uint64_t hash, int change)
 {
     MDB_val value;
     TextHead head;
-    MDB_val key = {.mv_size = sizeof hash, .mv_data = &hash};
-    Result rc = find_text(table, txn, &hash, &value, &head);
+    MDB_val key = lmdb_bytes(&hash, sizeof hash);
+    Result rc = find_text(table, txn, hash, &value, &head);
     if (rc != RESULT_OK) {
         return rc == RESULT_NOT_FOUND ? RESULT_DAMAGED : rc;
     }
     head.references += (uint32_t)change;
     if (head.references == 0) {
-        return lmdb_result(mdb_del(txn, table->texts, &key, NULL), "forget robots");
+        return lmdb_remove(txn, table->texts, key, "forget robots");
     }
     /* LMDB may move what it has just handed out while it writes. */
     buffer_reset(&table->packed);
@@ -165,8 +159,8 @@ static Result refer(RobotsRows *table, MDB_txn *txn, uint64_t hash, int change)
         return rc;
     }
     memcpy(table->packed.data, &head, sizeof head);
-    value = (MDB_val){.mv_size = table->packed.length, .mv_data = table->packed.data};
-    return lmdb_result(mdb_put(txn, table->texts, &key, &value, 0), "put robots");
+    return lmdb_put(txn, table->texts, key, lmdb_bytes(table->packed.data, table->packed.length),
+                    "put robots");
 }
 
 /* The value of a text that one host refers to, into table->packed. */
@@ -196,15 +190,14 @@ static Result robots_rows_take_text(RobotsRows *table, MDB_txn *txn, uint64_t ha
 {
     MDB_val value;
     TextHead head;
-    MDB_val key = {.mv_size = sizeof hash, .mv_data = &hash};
     Result rc = robots_rows_pack(table, body, length);
     if (rc != RESULT_OK) {
         return rc;
     }
-    rc = find_text(table, txn, &hash, &value, &head);
+    rc = find_text(table, txn, hash, &value, &head);
     if (rc == RESULT_NOT_FOUND) {
-        value = (MDB_val){.mv_size = table->packed.length, .mv_data = table->packed.data};
-        return lmdb_result(mdb_put(txn, table->texts, &key, &value, 0), "put robots");
+        return lmdb_put(txn, table->texts, lmdb_bytes(&hash, sizeof hash),
+                        lmdb_bytes(table->packed.data, table->packed.length), "put robots");
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -222,43 +215,24 @@ static uint64_t history_key(uint32_t host, uint32_t version)
     return (uint64_t)host << 32 | version;
 }
 
-static Result robots_rows_release(RobotsRows *table, MDB_txn *txn, bool was_reference,
-                                  uint64_t hash)
-{
-    return was_reference ? refer(table, txn, hash, -1) : RESULT_OK;
-}
-
 Result robots_rows_get(const RobotsRows *table, MDB_txn *txn, uint32_t host, Buffer *body)
 {
-    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
-    MDB_val value;
-    int rc = mdb_get(txn, table->robots, &key, &value);
-    return rc == MDB_SUCCESS ? append_text(table, txn, &value, body)
-                             : lmdb_result(rc, "get robots");
+    return append_text(table, txn, table->robots, lmdb_bytes(&host, sizeof host), body);
 }
 
 Result robots_rows_get_version(const RobotsRows *table, MDB_txn *txn, uint32_t host,
                                uint32_t version, Buffer *body)
 {
     uint64_t id = history_key(host, version);
-    MDB_val key = {.mv_size = sizeof id, .mv_data = &id};
-    MDB_val value;
-    int rc = mdb_get(txn, table->history, &key, &value);
-    return rc == MDB_SUCCESS ? append_text(table, txn, &value, body)
-                             : lmdb_result(rc, "get robots");
+    return append_text(table, txn, table->history, lmdb_bytes(&id, sizeof id), body);
 }
 
 /* The value that stands for a text: a reference, which is taken, or the text itself. */
 static Result robots_rows_value_of(RobotsRows *table, MDB_txn *txn, const char *body, size_t length,
                                    uint64_t hash, Reference *reference, MDB_val *value)
 {
-    static char nothing[1];
     uint64_t other = 0;
-    *value = (MDB_val){.mv_size = length, .mv_data = nothing};
-    if (length > 0) {
-        /* LMDB takes a pointer to non-const but only reads it. */
-        memcpy(&value->mv_data, &body, sizeof body);
-    }
+    *value = lmdb_bytes(length > 0 ? body : "", length);
     bool is_short = length <= SHORT_BYTES && !robots_reference_read(value, &other);
     if (is_short || length > TEXT_MOST) {
         return RESULT_OK;
@@ -267,7 +241,7 @@ static Result robots_rows_value_of(RobotsRows *table, MDB_txn *txn, const char *
     reference->hash = hash;
     Result rc = robots_rows_take_text(table, txn, reference->hash, body, length);
     if (rc == RESULT_OK) {
-        *value = (MDB_val){.mv_size = sizeof *reference, .mv_data = reference};
+        *value = lmdb_bytes(reference, sizeof *reference);
     }
     return rc == RESULT_INVALID ? RESULT_OK : rc;
 }
@@ -275,68 +249,63 @@ static Result robots_rows_value_of(RobotsRows *table, MDB_txn *txn, const char *
 Result robots_rows_put(RobotsRows *table, MDB_txn *txn, uint32_t host, const char *body,
                        size_t length, uint64_t hash)
 {
-    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val key = lmdb_bytes(&host, sizeof host);
     MDB_val old;
     MDB_val value;
     Reference reference;
     uint64_t before = 0;
-    int rc = mdb_get(txn, table->robots, &key, &old);
-    bool was_reference = rc == MDB_SUCCESS && robots_reference_read(&old, &before);
-    Result result = lmdb_result(none_is_well(rc), "get robots");
-    if (result == RESULT_OK) {
-        result = robots_rows_value_of(table, txn, body, length, hash, &reference, &value);
+    Result rc = lmdb_get(txn, table->robots, key, &old, "get robots");
+    bool was_reference = rc == RESULT_OK && robots_reference_read(&old, &before);
+    if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
+        rc = robots_rows_value_of(table, txn, body, length, hash, &reference, &value);
     }
-    if (result == RESULT_OK) {
-        result = lmdb_result(mdb_put(txn, table->robots, &key, &value, 0), "put robots");
+    if (rc == RESULT_OK) {
+        rc = lmdb_put(txn, table->robots, key, value, "put robots");
     }
-    return result == RESULT_OK ? robots_rows_release(table, txn, was_reference, before) : result;
+    return rc == RESULT_OK && was_reference ? refer(table, txn, before, -1) : rc;
 }
 
 /* Takes a version out of the history. */
 static Result robots_rows_forget(RobotsRows *table, MDB_txn *txn, uint64_t id)
 {
-    MDB_val key = {.mv_size = sizeof id, .mv_data = &id};
+    MDB_val key = lmdb_bytes(&id, sizeof id);
     MDB_val value;
     uint64_t hash = 0;
-    int rc = mdb_get(txn, table->history, &key, &value);
-    if (rc != MDB_SUCCESS) {
-        return lmdb_result(none_is_well(rc), "get robots");
+    Result rc = lmdb_get(txn, table->history, key, &value, "get robots");
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     bool was_reference = robots_reference_read(&value, &hash);
-    Result result = lmdb_result(mdb_del(txn, table->history, &key, NULL), "forget robots");
-    return result == RESULT_OK ? robots_rows_release(table, txn, was_reference, hash) : result;
+    rc = lmdb_remove(txn, table->history, key, "forget robots");
+    return rc == RESULT_OK && was_reference ? refer(table, txn, hash, -1) : rc;
 }
 
 Result robots_rows_keep(RobotsRows *table, MDB_txn *txn, uint32_t host, uint32_t version)
 {
     uint64_t id = history_key(host, version);
     uint64_t hash = 0;
-    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
     MDB_val value;
-    int rc = mdb_get(txn, table->robots, &key, &value);
-    if (rc != MDB_SUCCESS) {
-        return lmdb_result(none_is_well(rc), "get robots");
+    Result rc = lmdb_get(txn, table->robots, lmdb_bytes(&host, sizeof host), &value, "get robots");
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     /* LMDB may move what it has just handed out while it writes. */
-    buffer_reset(&table->scratch);
-    Result result = buffer_reserve(&table->scratch, value.mv_size + 1);
-    if (result == RESULT_OK) {
-        result = buffer_append(&table->scratch, value.mv_data, value.mv_size);
-    }
     bool is_shared = robots_reference_read(&value, &hash);
-    if (result == RESULT_OK) {
-        result = robots_rows_forget(table, txn, id);
+    buffer_reset(&table->scratch);
+    rc = buffer_append(&table->scratch, value.mv_data, value.mv_size);
+    if (rc == RESULT_OK) {
+        rc = robots_rows_forget(table, txn, id);
     }
-    if (result == RESULT_OK && is_shared) {
-        result = refer(table, txn, hash, 1);
+    if (rc == RESULT_OK && is_shared) {
+        rc = refer(table, txn, hash, 1);
     }
-    if (result == RESULT_OK) {
-        key = (MDB_val){.mv_size = sizeof id, .mv_data = &id};
-        value = (MDB_val){.mv_size = table->scratch.length, .mv_data = table->scratch.data};
-        result = lmdb_result(mdb_put(txn, table->history, &key, &value, 0), "keep robots");
+    if (rc == RESULT_OK) {
+        rc = lmdb_put(txn, table->history, lmdb_bytes(&id, sizeof id),
+                      lmdb_bytes(buffer_string(&table->scratch), table->scratch.length),
+                      "keep robots");
     }
-    if (result == RESULT_OK && version > ROBOTS_ROWS_KEPT) {
-        result = robots_rows_forget(table, txn, history_key(host, version - ROBOTS_ROWS_KEPT));
+    if (rc == RESULT_OK && version > ROBOTS_ROWS_KEPT) {
+        rc = robots_rows_forget(table, txn, history_key(host, version - ROBOTS_ROWS_KEPT));
     }
-    return result;
+    return rc;
 }
