@@ -7,6 +7,7 @@
 #include "parse/charset/charset_cjk.h"
 #include "parse/charset/charset_span.h"
 #include "parse/charset/charset_tables.h"
+#include "parse/text/skim_token.h"
 
 bool charset_is_ascii_superset(const char *encoding)
 {
@@ -158,13 +159,10 @@ Result charset_text(const char *encoding, const char *body, size_t length, Buffe
     return rc;
 }
 
-#define PRESCAN_BYTES  1024
-#define FALLBACK       "windows-1252"
-#define MAX_ATTRIBUTES 64 /* of one meta element that is looked at */
-#define NAME_BYTES     16 /* longer attribute names are none of ours */
-#define VALUE_BYTES    128
-#define LABEL_BYTES    64 /* no label is as long */
-#define BLANKS         " \t\r\n"
+#define PRESCAN_BYTES 1024
+#define FALLBACK      "windows-1252"
+#define LABEL_BYTES   64 /* no label is as long */
+#define BLANKS        " \t\r\n"
 
 /* ---- labels ---- */
 
@@ -354,7 +352,9 @@ static const char *encoding_of_header(const char *value)
     return last.encoding;
 }
 
-const char *charset_label_in_content(const char *content, size_t length, size_t *label_length)
+/* The label in a meta element's content attribute ("text/html; charset=x") or NULL; borrowed. */
+static const char *charset_label_in_content(const char *content, size_t length,
+                                            size_t *label_length)
 {
     const char *end = content + length;
     const char *p = content;
@@ -410,142 +410,35 @@ const char *charset_of_meta_label(const char *label, size_t length)
 
 /* ---- the prescan ---- */
 
+const char *charset_of_meta(const HtmlSlice *charset, const HtmlSlice *equiv,
+                            const HtmlSlice *content)
+{
+    size_t length = 0;
+    if (charset != NULL) {
+        return charset_of_meta_label(charset->bytes, charset->length);
+    }
+    if (equiv == NULL || content == NULL ||
+        !ascii_is(equiv->bytes, equiv->length, "content-type")) {
+        return NULL;
+    }
+    const char *label = charset_label_in_content(content->bytes, content->length, &length);
+    return label == NULL ? NULL : charset_of_meta_label(label, length);
+}
+
+const char *charset_of_meta_tag(const HtmlTag *tag)
+{
+    const HtmlSlice *charset = &tag->values[HTML_ATTR_CHARSET];
+    const HtmlSlice *equiv = &tag->values[HTML_ATTR_HTTP_EQUIV];
+    const HtmlSlice *content = &tag->values[HTML_ATTR_CONTENT];
+    return charset_of_meta(html_tag_has(tag, HTML_ATTR_CHARSET) ? charset : NULL,
+                           html_tag_has(tag, HTML_ATTR_HTTP_EQUIV) ? equiv : NULL,
+                           html_tag_has(tag, HTML_ATTR_CONTENT) ? content : NULL);
+}
+
 typedef struct Scan {
     const char *p;
     const char *end;
 } Scan;
-
-typedef struct Attribute {
-    char name[NAME_BYTES]; /* lower case; cut when longer */
-    char value[VALUE_BYTES];
-    size_t name_length;  /* uncut */
-    size_t value_length; /* cut */
-} Attribute;
-
-static void add_to_value(Attribute *a, char c)
-{
-    if (a->value_length < VALUE_BYTES) {
-        a->value[a->value_length++] = ascii_lower(c);
-    }
-}
-
-/* The value, after "=" and the white space behind it. False: the bytes ran out. */
-static bool get_value(Scan *s, Attribute *a)
-{
-    if (*s->p == '"' || *s->p == '\'') {
-        char quote = *s->p++;
-        for (; s->p < s->end; s->p++) {
-            if (*s->p == quote) {
-                s->p++;
-                return true;
-            }
-            add_to_value(a, *s->p);
-        }
-        return false;
-    }
-    for (; s->p < s->end; s->p++) {
-        if (ascii_is_space(*s->p) || *s->p == '>') {
-            return true;
-        }
-        add_to_value(a, *s->p);
-    }
-    return false;
-}
-
-typedef enum Got { GOT_ATTRIBUTE, GOT_END_OF_TAG, GOT_END_OF_BYTES } Got;
-
-/* The standard's "get an attribute". */
-static Got get_attribute(Scan *s, Attribute *a)
-{
-    a->name_length = 0;
-    a->value_length = 0;
-    while (s->p < s->end && (ascii_is_space(*s->p) || *s->p == '/')) {
-        s->p++;
-    }
-    if (s->p < s->end && *s->p == '>') {
-        return GOT_END_OF_TAG;
-    }
-    for (; s->p < s->end; s->p++) {
-        char c = *s->p;
-        if (c == '=' && a->name_length > 0) {
-            break;
-        }
-        if (ascii_is_space(c)) {
-            break;
-        }
-        if (c == '/' || c == '>') {
-            return GOT_ATTRIBUTE;
-        }
-        if (a->name_length < NAME_BYTES) {
-            a->name[a->name_length] = ascii_lower(c);
-        }
-        a->name_length++;
-    }
-    while (s->p < s->end && ascii_is_space(*s->p)) {
-        s->p++;
-    }
-    if (s->p == s->end) {
-        return GOT_END_OF_BYTES;
-    }
-    if (*s->p != '=') {
-        return GOT_ATTRIBUTE;
-    }
-    s->p++;
-    while (s->p < s->end && ascii_is_space(*s->p)) {
-        s->p++;
-    }
-    if (s->p == s->end) {
-        return GOT_END_OF_BYTES;
-    }
-    if (*s->p == '>') {
-        return GOT_ATTRIBUTE;
-    }
-    return get_value(s, a) ? GOT_ATTRIBUTE : GOT_END_OF_BYTES;
-}
-
-static bool named(const Attribute *a, const char *name)
-{
-    size_t n = strlen(name);
-    return a->name_length == n && memcmp(a->name, name, n) == 0;
-}
-
-/* After "<meta": the encoding it names or NULL; *more is false when the bytes ran out. */
-static const char *charset_sniff_read_meta(Scan *s, bool *more)
-{
-    Attribute a;
-    bool seen_equiv = false;
-    bool seen_content = false;
-    bool seen_charset = false;
-    bool pragma = false;
-    bool is_charset = false; /* encoding comes from charset=, which needs no pragma */
-    const char *encoding = NULL;
-    for (int i = 0; i < MAX_ATTRIBUTES; i++) {
-        Got got = get_attribute(s, &a);
-        if (got == GOT_END_OF_BYTES) {
-            *more = false;
-            return NULL;
-        }
-        if (got == GOT_END_OF_TAG) {
-            break;
-        }
-        if (named(&a, "http-equiv") && !seen_equiv) {
-            seen_equiv = true;
-            pragma = a.value_length == 12 && memcmp(a.value, "content-type", 12) == 0;
-        } else if (named(&a, "content") && !seen_content) {
-            seen_content = true;
-            size_t n = 0;
-            const char *label = charset_label_in_content(a.value, a.value_length, &n);
-            if (label != NULL && encoding == NULL && !is_charset) {
-                encoding = charset_of_meta_label(label, n);
-            }
-        } else if (named(&a, "charset") && !seen_charset) {
-            seen_charset = true;
-            is_charset = true;
-            encoding = charset_of_meta_label(a.value, a.value_length);
-        }
-    }
-    return is_charset || pragma ? encoding : NULL;
-}
 
 static bool starts(const Scan *s, const char *word)
 {
@@ -553,23 +446,20 @@ static bool starts(const Scan *s, const char *word)
     return (size_t)(s->end - s->p) >= n && strncasecmp(s->p, word, n) == 0;
 }
 
-/* Moves behind a tag that is no meta. False: the bytes ran out. */
-static bool skip_tag(Scan *s)
+/* Moves behind a tag whose name ends here. False: the bytes ran out. */
+static bool prescan_tag(Scan *s, HtmlTag *tag)
 {
-    while (s->p < s->end && !ascii_is_space(*s->p) && *s->p != '>') {
-        s->p++;
-    }
-    Attribute a;
-    Got got = GOT_ATTRIBUTE;
-    while (got == GOT_ATTRIBUTE) {
-        got = get_attribute(s, &a);
-    }
-    return got == GOT_END_OF_TAG;
+    const uint32_t wanted =
+        1u << HTML_ATTR_CHARSET | 1u << HTML_ATTR_HTTP_EQUIV | 1u << HTML_ATTR_CONTENT;
+    tag->present = 0;
+    s->p = skim_attributes(s->p, s->end, wanted, tag);
+    return s->p != NULL;
 }
 
 static const char *prescan(const char *bytes, size_t length)
 {
     Scan s = {.p = bytes, .end = bytes + length};
+    HtmlTag tag;
     while (s.p < s.end) {
         if (*s.p != '<') {
             s.p++;
@@ -583,15 +473,17 @@ static const char *prescan(const char *bytes, size_t length)
         } else if (starts(&s, "<meta") && s.end - s.p > 5 &&
                    (ascii_is_space(s.p[5]) || s.p[5] == '/')) {
             s.p += 5;
-            bool more = true;
-            const char *encoding = charset_sniff_read_meta(&s, &more);
-            if (encoding != NULL || !more) {
+            if (!prescan_tag(&s, &tag)) {
+                return NULL;
+            }
+            const char *encoding = charset_of_meta_tag(&tag);
+            if (encoding != NULL) {
                 return encoding;
             }
         } else if (s.end - s.p > 2 &&
                    (ascii_is_letter(s.p[1]) || (s.p[1] == '/' && ascii_is_letter(s.p[2])))) {
-            s.p++;
-            if (!skip_tag(&s)) {
+            s.p = find_class(s.p + 1, s.end, SCAN_SPACE | SCAN_TAG_NAME_END);
+            if (!prescan_tag(&s, &tag)) {
                 return NULL;
             }
         } else if (starts(&s, "<!") || starts(&s, "</") || starts(&s, "<?")) {

@@ -23,6 +23,7 @@
 
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
+#include "parse/text/skim_token.h"
 
 /* What an encoding was decided by; only after CHARSET_FROM_FALLBACK may a late <meta> change it. */
 typedef enum CharsetSource {
@@ -44,8 +45,12 @@ const char *charset_sniff_source(const char *body, size_t length, const char *co
 /* The encoding that a <meta> in a document names: UTF-16 means UTF-8 there, x-user-defined means
  * windows-1252. NULL when the label is unknown. */
 const char *charset_of_meta_label(const char *label, size_t length);
-/* The label in a meta element's content attribute ("text/html; charset=x") or NULL; borrowed. */
-const char *charset_label_in_content(const char *content, size_t length, size_t *label_length);
+/* The encoding that a meta element names by its attributes charset, or http-equiv and content;
+ * NULL: by none. An attribute is NULL when the element does not have it. */
+const char *charset_of_meta(const HtmlSlice *charset, const HtmlSlice *equiv,
+                            const HtmlSlice *content);
+/* The same, by the attributes as they are written. */
+const char *charset_of_meta_tag(const HtmlTag *tag);
 
 /* Appends body, decoded from encoding (a WHATWG name) to UTF-8: BOM dropped, malformed sequences
  * become U+FFFD, NUL becomes U+FFFD. RESULT_LIMIT: the limit of out was reached; out holds the text

@@ -240,15 +240,9 @@ static void html_links_read_meta(HtmlTree *tree, const HtmlTag *tag)
     (void)html_links_value(tree, tag, HTML_ATTR_HTTP_EQUIV, &equiv);
     (void)html_links_value(tree, tag, HTML_ATTR_NAME, &name);
     if (tree->meta_encoding == NULL) {
-        bool is_content_type = html_is_word(&equiv, "content-type");
         HtmlSlice label;
-        if (html_links_value(tree, tag, HTML_ATTR_CHARSET, &label)) {
-            tree->meta_encoding = charset_of_meta_label(label.bytes, label.length);
-        } else if (is_content_type) {
-            size_t n = 0;
-            const char *found = charset_label_in_content(content.bytes, content.length, &n);
-            tree->meta_encoding = found == NULL ? NULL : charset_of_meta_label(found, n);
-        }
+        bool has_label = html_links_value(tree, tag, HTML_ATTR_CHARSET, &label);
+        tree->meta_encoding = charset_of_meta(has_label ? &label : NULL, &equiv, &content);
     }
     if (html_is_word(&equiv, "refresh")) {
         HtmlSlice url;

@@ -16,7 +16,7 @@
 #include "parse/html/html_tree_types.h"
 #include "parse/html/html_types.h"
 #include "parse/html/skim_stream.h"
-#include "parse/html/skim_token.h"
+#include "parse/text/skim_token.h"
 #include "parse/text/digest.h"
 #include "parse/url/url.h"
 

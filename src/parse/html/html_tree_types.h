@@ -17,32 +17,10 @@
 #include "parse/text/html_tags.h"
 #include "parse/text/language_tag.h"
 #include "parse/text/link_text.h"
+#include "parse/text/skim_token.h"
 
 #define HTML_TREE_DEPTH  512 /* deeper foreign content is counted, not remembered */
 #define HTML_TITLE_BYTES ((size_t)512)
-
-typedef struct HtmlSlice {
-    const char *bytes;
-    size_t length;
-} HtmlSlice;
-
-typedef struct HtmlTag {
-    uint64_t key; /* html_name_key */
-    HtmlTagId id;
-    uint32_t present; /* bit set of HtmlAttributeId: which values hold something */
-    bool self_closing;
-    bool transient; /* the values die with the call: what is kept must be copied */
-    HtmlSlice values[HTML_ATTRS];
-} HtmlTag;
-
-/* How a tokenizer reads on after a start tag. */
-typedef enum HtmlTextMode {
-    HTML_TEXT_DATA,
-    HTML_TEXT_RCDATA,
-    HTML_TEXT_RAWTEXT,
-    HTML_TEXT_SCRIPT,
-    HTML_TEXT_PLAINTEXT
-} HtmlTextMode;
 
 typedef struct HtmlRef {
     const char *bytes;
@@ -151,11 +129,6 @@ static inline void html_tree_tell(HtmlTree *tree)
         tree->words.text.length >= tree->words_batch) {
         tree->take(tree->take_context);
     }
-}
-
-static inline bool html_tag_has(const HtmlTag *tag, HtmlAttributeId id)
-{
-    return (tag->present >> id & 1) != 0;
 }
 
 #endif

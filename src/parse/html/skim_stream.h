@@ -16,7 +16,7 @@
 
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
-#include "parse/html/skim_token.h"
+#include "parse/text/skim_token.h"
 
 #define SKIM_STREAM_LONGEST ((size_t)256 << 10) /* of a token that is told as a whole */
 #define SKIM_STREAM_PIECE   ((size_t)64 << 10)  /* longer pieces are cut */

@@ -1,6 +1,6 @@
 #include "parse/usage/usage.h"
 #include "base/core/ascii.h"
-#include "parse/text/skim_scan.h"
+#include "parse/text/skim_token.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -246,56 +246,18 @@ Usage usage_of_header(const HttpHeader *header, UsageLedger *ledger)
 
 /* ---- HTML ---- */
 
-typedef struct Piece {
-    const char *bytes;
-    size_t length;
-} Piece;
-
-/* Reads the value behind an equals sign. Returns where it ends. */
-static const char *usage_value(const char *p, const char *end, Piece *value)
+static HtmlSlice usage_value(const HtmlTag *tag, HtmlAttributeId id)
 {
-    p = skip_class(p, end, SCAN_SPACE);
-    bool is_quoted = p < end && (*p == '"' || *p == '\'');
-    const char *start = p + is_quoted;
-    p = is_quoted ? find_byte(start, end, *p) : find_class(p, end, SCAN_VALUE_END);
-    *value = (Piece){start, (size_t)(p - start)};
-    return p + (is_quoted && p < end);
+    HtmlSlice value = html_tag_has(tag, id) ? tag->values[id] : (HtmlSlice){.bytes = ""};
+    ascii_trim(&value.bytes, &value.length);
+    return value;
 }
 
-/* Reads an attribute at *i and moves on behind it; false at the end of the tag. */
-static bool next_attribute(const char *bytes, size_t length, size_t *i, Piece *name, Piece *value)
+static Usage usage_of_meta(const HtmlTag *tag)
 {
-    const char *end = bytes + length;
-    const char *start = bytes + *i;
-    while (start < end && (ascii_is_space(*start) || *start == '/')) {
-        start++;
-    }
-    const char *p = find_class(start, end, SCAN_NAME_END);
-    *name = (Piece){start, (size_t)(p - start)};
-    *value = (Piece){p, 0};
-    bool is_last = p < end && *p == '>';
-    if (!is_last) {
-        p = skip_class(p, end, SCAN_SPACE);
-        p = p < end && *p == '=' ? usage_value(p + 1, end, value) : p;
-    }
-    *i = (size_t)(p - bytes);
-    return p < end && (!is_last || name->length > 0);
-}
-
-static Usage of_meta(const char *bytes, size_t length, size_t *i)
-{
-    Piece name = {bytes, 0};
-    Piece content = {bytes, 0};
-    Piece attribute, value;
-    while (next_attribute(bytes, length, i, &attribute, &value)) {
-        if (ascii_is(attribute.bytes, attribute.length, "name") ||
-            ascii_is(attribute.bytes, attribute.length, "http-equiv")) {
-            name = value;
-        } else if (ascii_is(attribute.bytes, attribute.length, "content")) {
-            content = value;
-        }
-    }
-    ascii_trim(&name.bytes, &name.length);
+    HtmlAttributeId id = html_tag_has(tag, HTML_ATTR_NAME) ? HTML_ATTR_NAME : HTML_ATTR_HTTP_EQUIV;
+    HtmlSlice name = usage_value(tag, id);
+    HtmlSlice content = usage_value(tag, HTML_ATTR_CONTENT);
     if (ascii_is(name.bytes, name.length, "robots")) {
         return usage_of_robots_words(content.bytes, content.length);
     }
@@ -309,40 +271,32 @@ static Usage of_meta(const char *bytes, size_t length, size_t *i)
 }
 
 /* <link rel="license" type="application/rsl+xml" href="..."> */
-static Usage of_link(const char *bytes, size_t length, size_t *i)
+static Usage usage_of_link(const HtmlTag *tag)
 {
-    bool is_licence = false;
-    bool is_rsl = false;
-    Piece attribute, value;
-    while (next_attribute(bytes, length, i, &attribute, &value)) {
-        ascii_trim(&value.bytes, &value.length);
-        is_licence |= ascii_is(attribute.bytes, attribute.length, "rel") &&
-                      ascii_is(value.bytes, value.length, "license");
-        is_rsl |= ascii_is(attribute.bytes, attribute.length, "type") &&
-                  ascii_is(value.bytes, value.length, RSL_TYPE);
-    }
-    return (Usage){.names_licence = is_licence && is_rsl};
+    HtmlSlice rel = usage_value(tag, HTML_ATTR_REL);
+    HtmlSlice type = usage_value(tag, HTML_ATTR_TYPE);
+    return (Usage){.names_licence = ascii_is(rel.bytes, rel.length, "license") &&
+                                    ascii_is(type.bytes, type.length, RSL_TYPE)};
 }
 
 /* All elements of a name ("meta", "link"). */
 static Usage usage_of_elements(const char *bytes, size_t length, const char *name,
-                               Usage (*read)(const char *bytes, size_t length, size_t *i),
-                               UsageLedger *ledger)
+                               Usage (*read)(const HtmlTag *tag), UsageLedger *ledger)
 {
+    const uint32_t wanted = 1u << HTML_ATTR_NAME | 1u << HTML_ATTR_HTTP_EQUIV |
+                            1u << HTML_ATTR_CONTENT | 1u << HTML_ATTR_REL | 1u << HTML_ATTR_TYPE;
     Usage usage = {0};
-    size_t i = 0;
-    while (i < length) {
-        const char *tag = find_pair(bytes + i, bytes + length, '<', *name);
-        if (tag == bytes + length) {
-            break;
-        }
-        i = (size_t)(tag - bytes) + 1;
-        if (length - i > 5 && strncasecmp(bytes + i, name, 4) == 0 &&
-            (ascii_is_space(bytes[i + 4]) || bytes[i + 4] == '/')) {
-            i += 4;
-            UsageStatement statement = {.place = USAGE_IN_PAGE, .text = tag};
-            statement.usage = read(bytes, length, &i);
-            statement.length = (size_t)(bytes + i - tag) + (i < length);
+    const char *end = bytes + length;
+    const char *p = bytes;
+    while (p != NULL && (p = find_pair(p, end, '<', *name)) < end) {
+        const char *start = p++;
+        if (end - p > 5 && strncasecmp(p, name, 4) == 0 && (ascii_is_space(p[4]) || p[4] == '/')) {
+            HtmlTag tag = {.present = 0};
+            p = skim_attributes(p + 4, end, wanted, &tag);
+            UsageStatement statement = {.place = USAGE_IN_PAGE,
+                                        .text = start,
+                                        .length = (size_t)((p == NULL ? end : p) - start),
+                                        .usage = read(&tag)};
             usage = usage_join(usage, statement.usage);
             usage_ledger_add(ledger, &statement);
         }
@@ -369,9 +323,9 @@ static bool usage_has_licence_type(const char *bytes, size_t length)
 Usage usage_of_html(const char *bytes, size_t length, UsageLedger *ledger)
 {
     length = length < USAGE_HTML_BYTES ? length : USAGE_HTML_BYTES;
-    Usage usage = usage_of_elements(bytes, length, "meta", of_meta, ledger);
+    Usage usage = usage_of_elements(bytes, length, "meta", usage_of_meta, ledger);
     return usage_has_licence_type(bytes, length)
-               ? usage_join(usage, usage_of_elements(bytes, length, "link", of_link, ledger))
+               ? usage_join(usage, usage_of_elements(bytes, length, "link", usage_of_link, ledger))
                : usage;
 }
 

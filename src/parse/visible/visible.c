@@ -9,7 +9,7 @@
 #include "parse/charset/charset_span.h"
 #include "parse/html/html_words.h"
 #include "parse/html/html_xml.h"
-#include "parse/html/skim_token.h"
+#include "parse/text/skim_token.h"
 #include "parse/text/entities.h"
 #include "parse/url/url.h"
 #include "parse/visible/visible_lines.h"
@@ -209,16 +209,7 @@ static const char *copy_value(VisibleFacts *facts, const HtmlTag *tag, HtmlAttri
 static void visible_facts_read_meta(VisibleFacts *facts, const HtmlTag *tag)
 {
     if (facts->meta_encoding == NULL) {
-        const HtmlSlice *value = &tag->values[HTML_ATTR_CHARSET];
-        if (html_tag_has(tag, HTML_ATTR_CHARSET)) {
-            facts->meta_encoding = charset_of_meta_label(value->bytes, value->length);
-        } else if (has_word(tag, HTML_ATTR_HTTP_EQUIV, "content-type") &&
-                   html_tag_has(tag, HTML_ATTR_CONTENT)) {
-            size_t n = 0;
-            value = &tag->values[HTML_ATTR_CONTENT];
-            const char *label = charset_label_in_content(value->bytes, value->length, &n);
-            facts->meta_encoding = label == NULL ? NULL : charset_of_meta_label(label, n);
-        }
+        facts->meta_encoding = charset_of_meta_tag(tag);
     }
     if (!html_tag_has(tag, HTML_ATTR_CONTENT)) {
         return;

@@ -1,4 +1,4 @@
-#include "parse/html/skim_token.h"
+#include "parse/text/skim_token.h"
 
 #include <strings.h>
 

@@ -16,16 +16,44 @@
  * (parse/charset/charset.h), with any content: nothing fails.
  * Owns: nothing; slices lie in the text.
  * Threads: pure but for the reader; linear in the length of the text. */
-#ifndef PARSE_HTML_SKIM_TOKEN_H
-#define PARSE_HTML_SKIM_TOKEN_H
+#ifndef PARSE_TEXT_SKIM_TOKEN_H
+#define PARSE_TEXT_SKIM_TOKEN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "parse/html/html_tree_types.h"
+#include "parse/text/html_tags.h"
 #include "parse/text/skim_scan.h"
+
+typedef struct HtmlSlice {
+    const char *bytes;
+    size_t length;
+} HtmlSlice;
+
+typedef struct HtmlTag {
+    uint64_t key; /* html_name_key */
+    HtmlTagId id;
+    uint32_t present; /* bit set of HtmlAttributeId: which values hold something */
+    bool self_closing;
+    bool transient; /* the values die with the call: what is kept must be copied */
+    HtmlSlice values[HTML_ATTRS];
+} HtmlTag;
+
+static inline bool html_tag_has(const HtmlTag *tag, HtmlAttributeId id)
+{
+    return (tag->present >> id & 1) != 0;
+}
+
+/* How a tokenizer reads on after a start tag. */
+typedef enum HtmlTextMode {
+    HTML_TEXT_DATA,
+    HTML_TEXT_RCDATA,
+    HTML_TEXT_RAWTEXT,
+    HTML_TEXT_SCRIPT,
+    HTML_TEXT_PLAINTEXT
+} HtmlTextMode;
 
 /* What tokens are told to. Slices lie in the text. */
 typedef struct SkimReader {
