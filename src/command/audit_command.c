@@ -83,11 +83,7 @@ static int audit_command_parse(AuditCommand *command, int argc, char **argv)
         {"until", 0, COMMAND_TAKE, .to = &asked->until, .take = audit_take_time},
         {"log", 0, COMMAND_TEXT, .to = &asked->log},
         {"json", 0, COMMAND_FLAG, .to = &command->json}};
-    CommandLine line = {.command = "audit",
-                        .usage = audit_usage,
-                        .options = options,
-                        .n_options = sizeof options / sizeof *options,
-                        .words_least = 1,
+    CommandLine line = {"audit", audit_usage, COMMAND_ROWS(options), .words_least = 1,
                         .words_most = 1};
     int status = command_line_take(&line, argc, argv);
     asked->directory = status == 0 ? line.words[0] : NULL;

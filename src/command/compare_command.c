@@ -438,12 +438,7 @@ int compare_main(int argc, char **argv)
         {"format", 0, COMMAND_TAKE, .to = &format, .take = compare_take_format},
         {"output", 'o', COMMAND_TEXT, .to = &path},
         {"quiet", 'q', COMMAND_FLAG, .to = &quiet}};
-    CommandLine line = {.command = "compare",
-                        .usage = usage,
-                        .options = options,
-                        .n_options = sizeof options / sizeof *options,
-                        .words_least = 2,
-                        .words_most = 2};
+    CommandLine line = {"compare", usage, COMMAND_ROWS(options), .words_least = 2, .words_most = 2};
     map_init(&compare->moved);
     buffer_init(&compare->before.url, BUFFER_NO_LIMIT);
     buffer_init(&compare->after.url, BUFFER_NO_LIMIT);

@@ -269,11 +269,7 @@ static int complaint_parse(Complaint *complaint, int argc, char **argv)
 {
     const CommandOption options[] = {{"deny", 0, COMMAND_FLAG, .to = &complaint->deny},
                                      {"forget", 0, COMMAND_FLAG, .to = &complaint->forget}};
-    CommandLine line = {.command = "complaint",
-                        .usage = complaint_usage,
-                        .options = options,
-                        .n_options = 2,
-                        .words_least = 2,
+    CommandLine line = {"complaint", complaint_usage, COMMAND_ROWS(options), .words_least = 2,
                         .words_most = 2};
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {

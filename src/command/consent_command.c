@@ -523,11 +523,7 @@ int consent_main(int argc, char **argv)
     const CommandOption options[] = {
         {"usage", 0, COMMAND_TAKE, .to = &asked, .take = consent_take_usage},
         {"changed", 0, COMMAND_FLAG, .to = &changed}};
-    CommandLine line = {.command = "consent",
-                        .usage = consent_usage,
-                        .options = options,
-                        .n_options = 2,
-                        .words_least = 1,
+    CommandLine line = {"consent", consent_usage, COMMAND_ROWS(options), .words_least = 1,
                         .words_most = 2};
     CrawlView view;
     int status = command_line_take(&line, argc, argv);

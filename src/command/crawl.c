@@ -181,12 +181,8 @@ static int crawl_parse_line(Line *line, int argc, char **argv)
         {"max-duration", 0, COMMAND_SETTING, .to = to, .setting = "crawl.max_duration"},
         {"warc-max-size", 0, COMMAND_SETTING, .to = to, .setting = "warc.max_size"},
         {"no-warc", 0, COMMAND_SETTING, .to = to, .setting = "warc.enabled", .value = "no"}};
-    CommandLine words = {.command = "crawl",
-                         .usage = crawl_usage_text,
-                         .is_terse = true,
-                         .options = options,
-                         .n_options = sizeof options / sizeof *options,
-                         .words_most = argc};
+    CommandLine words = {"crawl", crawl_usage_text, COMMAND_ROWS(options), .words_most = argc,
+                         .is_terse = true};
     int status = command_line_take(&words, argc, argv);
     agent->seed_words = words.words;
     agent->n_seed_words = (size_t)words.n_words;

@@ -214,11 +214,8 @@ static int identity_page_main(int argc, char **argv)
     const CommandOption rows[] = {{"purpose", 0, COMMAND_TEXT, .to = &page.purpose},
                                   {"ranges", 0, COMMAND_TEXT, .to = &page.ranges},
                                   CHECK_OPTIONS_ROWS(&page.options)};
-    CommandLine line = {.command = is_page ? "identity page" : "identity directory",
-                        .usage = identity_usage,
-                        .options = rows,
-                        .n_options = sizeof rows / sizeof *rows,
-                        .words_most = is_page ? 0 : argc};
+    CommandLine line = {is_page ? "identity page" : "identity directory", identity_usage,
+                        COMMAND_ROWS(rows), .words_most = is_page ? 0 : argc};
     Buffer out = {.limit = BUFFER_NO_LIMIT};
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {

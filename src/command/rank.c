@@ -157,11 +157,7 @@ static int rank_parse(RankCommand *command, int argc, char **argv)
         {"precision", 0, COMMAND_REAL, .to = &command->precision, .most = 1},
         {"cross-host", 0, COMMAND_FLAG, .to = &command->is_cross_host},
         {"content-scores", 0, COMMAND_FLAG, .to = &command->has_content_scores}};
-    CommandLine line = {.command = "rank",
-                        .usage = rank_usage,
-                        .options = options,
-                        .n_options = 5,
-                        .words_least = 2,
+    CommandLine line = {"rank", rank_usage, COMMAND_ROWS(options), .words_least = 2,
                         .words_most = 2};
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {

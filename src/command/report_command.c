@@ -40,11 +40,7 @@ static int report_command_parse(ReportCommand *command, int argc, char **argv)
                                      {"json", 0, COMMAND_FLAG, .to = &json},
                                      {"broken-links", 0, COMMAND_FLAG, .to = &command->broken},
                                      {"output", 'o', COMMAND_TEXT, .to = &command->output}};
-    CommandLine line = {.command = "report",
-                        .usage = report_usage,
-                        .options = options,
-                        .n_options = 4,
-                        .words_least = 1,
+    CommandLine line = {"report", report_usage, COMMAND_ROWS(options), .words_least = 1,
                         .words_most = 1};
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {

@@ -332,11 +332,7 @@ static int schedule_refused(int argc, char **argv)
 {
     const char *expression = NULL;
     const CommandOption rows[] = {{"only", 0, COMMAND_TEXT, .to = &expression}};
-    CommandLine line = {.command = "schedule",
-                        .usage = refused_usage,
-                        .options = rows,
-                        .n_options = 1,
-                        .words_least = 2,
+    CommandLine line = {"schedule", refused_usage, COMMAND_ROWS(rows), .words_least = 2,
                         .words_most = 2};
     Refused refused = {.db = NULL};
     int status = command_line_take(&line, argc, argv);
@@ -440,11 +436,7 @@ static int schedule_command_parse(FreqCommand *command, int argc, char **argv)
         {"rules", 0, COMMAND_TEXT, .to = &command->rules_file},
         {"print", 0, COMMAND_FLAG, .to = &command->is_print},
         {"top", 0, COMMAND_NUMBER, .to = &top, .most = 1e15}};
-    CommandLine line = {.command = "schedule",
-                        .usage = schedule_usage,
-                        .options = rows,
-                        .n_options = sizeof rows / sizeof *rows,
-                        .words_least = 2,
+    CommandLine line = {"schedule", schedule_usage, COMMAND_ROWS(rows), .words_least = 2,
                         .words_most = 2};
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {

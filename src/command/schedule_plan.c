@@ -404,11 +404,7 @@ int schedule_plan(int argc, char **argv)
     double visits_per_s = 0;
     const CommandOption options[] = {
         {"visits", 0, COMMAND_REAL, .to = &visits_per_s, .least = 1e-9, .most = 1e9}};
-    CommandLine line = {.command = "schedule",
-                        .usage = schedule_plan_usage,
-                        .options = options,
-                        .n_options = 1,
-                        .words_least = 2,
+    CommandLine line = {"schedule", schedule_plan_usage, COMMAND_ROWS(options), .words_least = 2,
                         .words_most = 2};
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {

@@ -156,12 +156,7 @@ int why_main(int argc, char **argv)
     bool here = false;
     const CommandOption options[] = {{"json", 0, COMMAND_FLAG, .to = &json},
                                      {"here", 0, COMMAND_FLAG, .to = &here}};
-    CommandLine line = {.command = "why",
-                        .usage = why_usage,
-                        .options = options,
-                        .n_options = 2,
-                        .words_least = 2,
-                        .words_most = 2};
+    CommandLine line = {"why", why_usage, COMMAND_ROWS(options), .words_least = 2, .words_most = 2};
     CrawlView view;
     int status = command_line_take(&line, argc, argv);
     if (status == 0) {

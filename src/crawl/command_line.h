@@ -7,8 +7,7 @@
  * unknown is told with the nearest one.
  *
  *   const CommandOption options[] = {{"json", 0, COMMAND_FLAG, .to = &json}};
- *   CommandLine line = {.command = "why", .usage = usage, .options = options, .n_options = 1,
- *                       .words_least = 2, .words_most = 2};
+ *   CommandLine line = {"why", usage, COMMAND_ROWS(options), .words_least = 2, .words_most = 2};
  *   int status = command_line_take(&line, argc, argv);
  *
  * Threads: main. */
@@ -60,15 +59,18 @@ typedef struct CommandOption {
 typedef struct CommandLine {
     const char *command; /* "why" */
     const char *usage;   /* what --help prints; after a mistake it follows the complaint */
-    const char *more;    /* a second part of it; may be NULL */
-    bool is_terse;       /* the usage does not follow */
     const CommandOption *options;
     size_t n_options;
     int words_least; /* those that are no options */
     int words_most;
-    char **words; /* set: they stand in argv */
+    const char *more; /* a second part of the usage; may be NULL */
+    bool is_terse;    /* the usage does not follow a complaint */
+    char **words;     /* set: they stand in argv */
     int n_words;
 } CommandLine;
+
+/* An array of options, and how many they are. */
+#define COMMAND_ROWS(rows) rows, sizeof(rows) / sizeof *(rows)
 
 #define COMMAND_HELPED (-1)
 

@@ -67,12 +67,7 @@ static int check_page_read_arguments(CheckPage *check, int argc, char **argv, co
         {"text", 0, COMMAND_FLAG, .to = &text},
         {"embeds", 0, COMMAND_FLAG, .to = &check->styles},
         {"front-end", 0, COMMAND_TAKE, .to = check, .take = check_page_take_front_end}};
-    CommandLine line = {.command = "check",
-                        .usage = usage,
-                        .options = rows,
-                        .n_options = 5,
-                        .words_least = 1,
-                        .words_most = 1};
+    CommandLine line = {"check", usage, COMMAND_ROWS(rows), .words_least = 1, .words_most = 1};
     int status = command_line_take(&line, argc, argv);
     if (status == 0 && check->base == NULL) {
         status = command_line_complain(&line, "no --base for", line.words[0]);
@@ -294,13 +289,10 @@ static int check_dns(int argc, char **argv)
     CheckOptions options = {.file = NULL};
     Config config;
     const CommandOption rows[] = {CHECK_OPTIONS_ROWS(&options)};
-    CommandLine line = {.command = "check dns",
-                        .usage = "usage: ragno check dns [-c FILE] [-s SECTION.KEY=VALUE]... "
-                                 "HOST...\n",
-                        .options = rows,
-                        .n_options = 2,
-                        .words_least = 1,
-                        .words_most = argc};
+    CommandLine line = {"check dns",
+                        "usage: ragno check dns [-c FILE] [-s SECTION.KEY=VALUE]... "
+                        "HOST...\n",
+                        COMMAND_ROWS(rows), .words_least = 1, .words_most = argc};
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {
         return status == COMMAND_HELPED ? 0 : status;
@@ -497,12 +489,8 @@ static int check_sitemap(int argc, char **argv)
 {
     const char *url = NULL;
     const CommandOption rows[] = {{"url", 0, COMMAND_TEXT, .to = &url}};
-    CommandLine line = {.command = "check sitemap",
-                        .usage = "usage: ragno check sitemap FILE --url URL\n",
-                        .options = rows,
-                        .n_options = 1,
-                        .words_least = 1,
-                        .words_most = 1};
+    CommandLine line = {"check sitemap", "usage: ragno check sitemap FILE --url URL\n",
+                        COMMAND_ROWS(rows), .words_least = 1, .words_most = 1};
     int wrong = command_line_take(&line, argc, argv);
     if (wrong != 0) {
         return wrong;
@@ -553,13 +541,10 @@ static int check_text_read_arguments(CheckText *check, int argc, char **argv)
                                   {"content-type", 0, COMMAND_TEXT, .to = &check->content_type},
                                   {"main", 0, COMMAND_FLAG, .to = &check->main_text},
                                   {"facts", 0, COMMAND_FLAG, .to = &check->facts}};
-    CommandLine line = {.command = "check text",
-                        .usage = "usage: ragno check text FILE [--base URL] [--content-type T] "
-                                 "[--main | --facts]\n",
-                        .options = rows,
-                        .n_options = 4,
-                        .words_least = 1,
-                        .words_most = 1};
+    CommandLine line = {"check text",
+                        "usage: ragno check text FILE [--base URL] [--content-type T] "
+                        "[--main | --facts]\n",
+                        COMMAND_ROWS(rows), .words_least = 1, .words_most = 1};
     int status = command_line_take(&line, argc, argv);
     check->file = status == 0 ? line.words[0] : NULL;
     return status;

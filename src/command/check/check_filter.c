@@ -81,11 +81,7 @@ static int check_filter_read_arguments(Question *question, int argc, char **argv
         {"content-type", 0, COMMAND_TEXT, .to = &input->content_type},
         {"body", 0, COMMAND_TAKE, .to = question, .take = check_filter_take_body},
         {"explain", 0, COMMAND_FLAG, .to = &question->explain}};
-    CommandLine line = {.command = "check filter",
-                        .usage = check_filter_usage,
-                        .options = rows,
-                        .n_options = sizeof rows / sizeof *rows,
-                        .words_least = 1,
+    CommandLine line = {"check filter", check_filter_usage, COMMAND_ROWS(rows), .words_least = 1,
                         .words_most = argc};
     int status = command_line_take(&line, argc, argv);
     if (status == 0) {

@@ -192,12 +192,8 @@ int check_render(int argc, char **argv)
     CheckOptions options = {.file = NULL};
     const CommandOption rows[] = {CHECK_OPTIONS_ROWS(&options),
                                   {"document", 0, COMMAND_FLAG, .to = &check.document}};
-    CommandLine line = {.command = "check render",
-                        .usage = "usage: ragno check " USAGE "\n",
-                        .options = rows,
-                        .n_options = 3,
-                        .words_least = 2,
-                        .words_most = 2};
+    CommandLine line = {"check render", "usage: ragno check " USAGE "\n", COMMAND_ROWS(rows),
+                        .words_least = 2, .words_most = 2};
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {
         return status == COMMAND_HELPED ? 0 : status;

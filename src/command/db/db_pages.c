@@ -98,10 +98,8 @@ int db_links(DbView *view, int argc, char **argv)
     const CommandOption rows[] = {{"from", 0, COMMAND_TEXT, .to = &from},
                                   {"to", 0, COMMAND_TEXT, .to = &to},
                                   {"ids", 0, COMMAND_FLAG, .to = &printer.ids}};
-    CommandLine line = {.command = "db",
-                        .usage = "usage: ragno db DIR links [--from URL|--to URL] [--ids]\n",
-                        .options = rows,
-                        .n_options = 3};
+    CommandLine line = {"db", "usage: ragno db DIR links [--from URL|--to URL] [--ids]\n",
+                        COMMAND_ROWS(rows), .words_least = 0};
     int status = command_line_take(&line, argc, argv);
     if (status == 0 && from != NULL && to != NULL) {
         status = command_line_complain(&line, "either --from or --to, not both:", to);
@@ -309,12 +307,8 @@ int db_get(DbView *view, int argc, char **argv)
     const CommandOption rows[] = {{"headers", 0, COMMAND_FLAG, .to = &parts.headers},
                                   {"body", 0, COMMAND_FLAG, .to = &parts.body},
                                   {"raw", 0, COMMAND_FLAG, .to = &parts.raw}};
-    CommandLine line = {.command = "db",
-                        .usage = "usage: ragno db DIR get URL [--headers] [--body|--raw]\n",
-                        .options = rows,
-                        .n_options = 3,
-                        .words_least = 1,
-                        .words_most = 1};
+    CommandLine line = {"db", "usage: ragno db DIR get URL [--headers] [--body|--raw]\n",
+                        COMMAND_ROWS(rows), .words_least = 1, .words_most = 1};
     int status = command_line_take(&line, argc, argv);
     if (status == 0 && parts.body && parts.raw) {
         status = command_line_complain(&line, "either --body or --raw of", line.words[0]);
@@ -388,12 +382,8 @@ int db_path(DbView *view, int argc, char **argv)
 {
     bool here = false;
     const CommandOption rows[] = {{"here", 0, COMMAND_FLAG, .to = &here}};
-    CommandLine line = {.command = "db",
-                        .usage = "usage: ragno db DIR path URL|#INDEX [--here]\n",
-                        .options = rows,
-                        .n_options = 1,
-                        .words_least = 1,
-                        .words_most = 1};
+    CommandLine line = {"db", "usage: ragno db DIR path URL|#INDEX [--here]\n", COMMAND_ROWS(rows),
+                        .words_least = 1, .words_most = 1};
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {
         return status == COMMAND_HELPED ? 0 : status;

@@ -261,10 +261,8 @@ int db_schedule(DbView *view, int argc, char **argv)
     const CommandOption rows[] = {{"top", 0, COMMAND_NUMBER, .to = &top, .most = 1e15},
                                   {"host", 0, COMMAND_TEXT, .to = &host},
                                   {"due", 0, COMMAND_FLAG, .to = &is_due}};
-    CommandLine line = {.command = "db",
-                        .usage = "usage: ragno db DIR schedule [--due] [--top N] [--host HOST]\n",
-                        .options = rows,
-                        .n_options = 3};
+    CommandLine line = {"db", "usage: ragno db DIR schedule [--due] [--top N] [--host HOST]\n",
+                        COMMAND_ROWS(rows), .words_least = 0};
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {
         return status == COMMAND_HELPED ? 0 : status;

@@ -411,11 +411,7 @@ static int export_tables_parse(ExportCommand *command, int argc, char **argv)
         {"cross-host", 0, COMMAND_FLAG, .to = &to->only_cross},
         {"no-archive", 0, COMMAND_FLAG, .to = &command->no_archive},
         {"quiet", 'q', COMMAND_FLAG, .to = &command->quiet}};
-    CommandLine line = {.command = "export",
-                        .usage = export_usage,
-                        .options = options,
-                        .n_options = sizeof options / sizeof *options,
-                        .words_least = 2,
+    CommandLine line = {"export", export_usage, COMMAND_ROWS(options), .words_least = 2,
                         .words_most = 2};
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {

@@ -219,11 +219,7 @@ static int forget_parse(ForgetOrder *forget, bool *again, int argc, char **argv)
         {"again", 0, COMMAND_FLAG, .to = again},
         {"no-wait", 0, COMMAND_FLAG, .to = &forget->no_wait},
         {"quiet", 'q', COMMAND_FLAG, .to = &forget->quiet}};
-    CommandLine line = {.command = "forget",
-                        .usage = forget_usage,
-                        .options = options,
-                        .n_options = sizeof options / sizeof *options,
-                        .words_least = 1,
+    CommandLine line = {"forget", forget_usage, COMMAND_ROWS(options), .words_least = 1,
                         .words_most = INT_MAX};
     int status = command_line_take(&line, argc, argv);
     forget->directory = status == 0 ? line.words[0] : NULL;

@@ -46,11 +46,7 @@ static int import_command_parse(ImportCommand *command, int argc, char **argv)
     const CommandOption rows[] = {CHECK_OPTIONS_ROWS(&command->options),
                                   {"dir", 'd', COMMAND_TEXT, .to = &command->directory},
                                   {"quiet", 'q', COMMAND_FLAG, .to = &command->quiet}};
-    CommandLine line = {.command = "import",
-                        .usage = import_usage,
-                        .options = rows,
-                        .n_options = sizeof rows / sizeof *rows,
-                        .words_least = 1,
+    CommandLine line = {"import", import_usage, COMMAND_ROWS(rows), .words_least = 1,
                         .words_most = argc};
     int status = command_line_take(&line, argc, argv);
     command->files = line.words;

@@ -193,11 +193,7 @@ int plan_main(int argc, char **argv)
         {"input-file", 'i', COMMAND_TAKE, .to = &seeds, .take = plan_take_file},
         {"contact", 0, COMMAND_SETTING, .to = &options.settings, .setting = "crawl.contact"},
         {"json", 0, COMMAND_FLAG, .to = &json}};
-    CommandLine line = {.command = "plan",
-                        .usage = plan_usage,
-                        .options = rows,
-                        .n_options = sizeof rows / sizeof *rows,
-                        .words_most = argc};
+    CommandLine line = {"plan", plan_usage, COMMAND_ROWS(rows), .words_most = argc};
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {
         return status == COMMAND_HELPED ? 0 : status;

@@ -130,13 +130,13 @@ static int text_export_take(TextExport *export, int argc, char **argv, const cha
     if (n_extra > 0) {
         memcpy(options + n, extra, n_extra * sizeof *extra);
     }
-    CommandLine line = {.command = "export",
-                        .usage = usage,
-                        .more = text_export_usage,
-                        .options = options,
-                        .n_options = n + n_extra,
+    CommandLine line = {"export",
+                        usage,
+                        options,
+                        n + n_extra,
                         .words_least = 2,
-                        .words_most = 2};
+                        .words_most = 2,
+                        .more = text_export_usage};
     int status = command_line_take(&line, argc, argv);
     export->directory = status == 0 ? line.words[0] : NULL;
     return status;

@@ -583,7 +583,7 @@ static int top_cluster(int argc, char **argv)
 int top_main(int argc, char **argv)
 {
     CrawlView view;
-    CommandLine line = {.command = "top", .usage = top_usage, .words_most = 1};
+    CommandLine line = {"top", top_usage, .words_most = 1};
     if (console_is_for(argc, argv)) {
         return top_cluster(argc, argv);
     }

@@ -408,11 +408,7 @@ int verify_main(int argc, char **argv)
                                   {"refetch", 0, COMMAND_FLAG, .to = &options.refetch},
                                   {"absent", 0, COMMAND_TEXT, .to = &options.absent},
                                   {"peers", 0, COMMAND_FLAG, .to = &peers}};
-    CommandLine line = {.command = "verify",
-                        .usage = verify_usage,
-                        .options = rows,
-                        .n_options = sizeof rows / sizeof *rows,
-                        .words_least = 1,
+    CommandLine line = {"verify", verify_usage, COMMAND_ROWS(rows), .words_least = 1,
                         .words_most = 1};
     int status = command_line_take(&line, argc, argv);
     if (status == 0) {

@@ -78,12 +78,7 @@ static int render_command_parse(RenderCommand *command, int argc, char **argv)
                                   {"where", 0, COMMAND_TEXT, .to = &command->where},
                                   {"again", 0, COMMAND_FLAG, .to = &command->again},
                                   {"quiet", 'q', COMMAND_FLAG, .to = &command->quiet}};
-    CommandLine line = {.command = "render",
-                        .usage = usage,
-                        .options = rows,
-                        .n_options = 5,
-                        .words_least = 1,
-                        .words_most = 1};
+    CommandLine line = {"render", usage, COMMAND_ROWS(rows), .words_least = 1, .words_most = 1};
     int status = command_line_take(&line, argc, argv);
     command->directory = status == 0 ? line.words[0] : NULL;
     return status;
