@@ -56,7 +56,7 @@ static const IngestChore *due_chore(Ingest *ingest, MonoTime *until)
     *until = MONO_NEVER;
     for (size_t i = 0; i < ingest->n_chores && !ingest->writer.dead; i++) {
         size_t place = (ingest->next_chore + i) % ingest->n_chores;
-        MonoTime due = ingest->chores[place].due(ingest->chores[place].context);
+        MonoTime due = ingest_chore_due(&ingest->chores[place]);
         until->ns = due.ns < until->ns ? due.ns : until->ns;
         if (due.ns <= now.ns) {
             ingest->next_chore = place + 1;
@@ -148,7 +148,7 @@ static void ingest_check_end(Ingest *ingest)
 {
     bool held = false;
     for (size_t i = 0; i < ingest->n_chores; i++) {
-        held = held || ingest->chores[i].holds(ingest->chores[i].context);
+        held = held || ingest_chore_holds(&ingest->chores[i]);
     }
     bool quiet = !held && stats_get(&ingest->writer.stats->urls_queued) == 0 &&
                  queue_count(&ingest->queue) == 0;
@@ -197,7 +197,7 @@ static void *ingest_main(void *argument)
     MonoTime until = mono_add_ms(mono_now(), ingest->writer.options.stop_ms);
     for (size_t i = 0; i < ingest->n_chores; i++) {
         const IngestChore *chore = &ingest->chores[i];
-        while (chore->at_stop && !ingest->writer.dead && chore->holds(chore->context) &&
+        while (chore->at_stop && !ingest->writer.dead && ingest_chore_holds(chore) &&
                mono_before(mono_now(), until)) {
             commit(ingest, chore);
         }
@@ -371,12 +371,6 @@ static Result sieve_chore_run(void *context, Batch *batch, MonoTime until)
     return batch->result != RESULT_OK ? batch->result : rc;
 }
 
-static void sieve_chore_ended(void *context, Result rc)
-{
-    (void)context; /* ingest settles the sieve behind every transaction */
-    (void)rc;
-}
-
 static bool sieve_chore_holds(void *context)
 {
     const IngestSieve *sieve = context;
@@ -387,8 +381,7 @@ IngestChore sieve_chore(IngestSieve *sieve)
 {
     return (IngestChore){.context = sieve,
                          .due = sieve_chore_due,
-                         .run = sieve_chore_run,
-                         .ended = sieve_chore_ended,
+                         .run = sieve_chore_run, /* ingest settles the sieve behind it */
                          .holds = sieve_chore_holds,
                          .at_stop = true};
 }

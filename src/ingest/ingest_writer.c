@@ -474,7 +474,7 @@ static Result commit_once(IngestWriter *writer, const Work *work)
         }
     }
     batch_destroy(&batch);
-    if (work->chore != NULL) {
+    if (work->chore != NULL && work->chore->ended != NULL) {
         work->chore->ended(work->chore->context, rc);
     }
     note_times(writer, work, start);

@@ -253,7 +253,7 @@ bool crawl_is_quiet(const Crawl *crawl)
     const CrawlShare *share = crawl->share;
     bool holds = false;
     for (size_t i = 0; i < share->n_chores; i++) {
-        holds = holds || share->chores[i].holds(share->chores[i].context);
+        holds = holds || ingest_chore_holds(&share->chores[i]);
     }
     return !holds && crawl->n_pages == 0 && stats_get(&crawl->stats.urls_queued) == 0 &&
            ingest_cluster_outbox_blocks(share->cluster) == 0;
@@ -376,7 +376,7 @@ static bool commit(Crawl *crawl, bool merge)
         ingest_cluster_end(share->cluster, &batch, rc == RESULT_OK);
         share->waits = false;
     }
-    if (chore != NULL) {
+    if (chore != NULL && chore->ended != NULL) {
         chore->ended(chore->context, rc);
     }
     CommitNotice *notice = rc == RESULT_OK ? batch_notice(&batch) : NULL;

@@ -709,7 +709,7 @@ static void pages_of_a_host_that_rests_come_back(void)
 static void a_full_host_is_visited_again(void)
 {
     World *w = set_up(20, 1);
-    w->options.pages_per_host = 10;
+    w->options.limits.pages_per_host = 10;
     seed_all(w);
     run_chore(w);
     visit(w, 12);
@@ -745,7 +745,7 @@ static void live_with_a_slow_host(bool known, HalfFigures of[2])
     World *w = set_up(200, 2);
     w->revisit_options.policy.optimal = true;
     w->options.host_delays = known ? slow_first : NULL;
-    w->options.host_pages_context = w;
+    w->options.host_context = w;
     restart(w);
     seed_all(w);
     pass(w, 1, DAY / 20, MOST_TAKE);

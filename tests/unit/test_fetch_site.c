@@ -267,13 +267,17 @@ static void the_index_finds_what_a_walk_finds(void)
 static void a_fetch_has_its_values(void)
 {
     Config config;
+    Config of;
     FetchSite site;
     CU_ASSERT_EQUAL_FATAL(config_init(&config), RESULT_OK);
     add(&config, "h", "obey", "no");
     add(&config, "h", "proxy", "socks5h://p:1");
     add(&config, "h", "adaptive_factor", "2.5");
-    add(&config, "h", "pages_per_host", "7");
     SiteBook *book = book_of(&config);
+    CU_ASSERT_FALSE(site_book_has_limits(book));
+    site_book_delete(book);
+    add(&config, "h", "pages_per_host", "7");
+    book = book_of(&config);
     site_book_fetch_site(book, "h", &site);
     CU_ASSERT_TRUE(site.ignores_robots);
     CU_ASSERT_STRING_EQUAL(site.proxy, "socks5h://p:1");
@@ -282,12 +286,9 @@ static void a_fetch_has_its_values(void)
     site_book_fetch_site(book, "other", &site);
     CU_ASSERT_FALSE(site.ignores_robots);
     CU_ASSERT_STRING_EQUAL(site.proxy, "");
-    CU_ASSERT_EQUAL(site_book_least_pages(book), 7);
-    CU_ASSERT_FALSE(site_book_has_group_limits(book));
-    site_book_delete(book);
-    add(&config, "h", "urls_per_address", "7");
-    book = book_of(&config);
-    CU_ASSERT_TRUE(site_book_has_group_limits(book));
+    site_book_config(book, "h", &of);
+    CU_ASSERT_EQUAL(of.limits_pages_per_host, 7);
+    CU_ASSERT_TRUE(site_book_has_limits(book));
     site_book_delete(book);
     config_destroy(&config);
 }

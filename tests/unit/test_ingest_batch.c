@@ -494,7 +494,7 @@ static void who_waits_for_what_is_known(void)
 static void a_full_host_gets_no_more(void)
 {
     World *w = set_up();
-    w->ingest.options.pages_per_host = 1;
+    w->ingest.options.limits.pages_per_host = 1;
     ingest_fixture_seed(&w->ingest, "http://a.example/");
     ingest_fixture_seed(&w->ingest, "http://a.example/1");
     (void)result(w, FETCHED_PAGE, "http://a.example/", 404); /* does not count */

@@ -97,8 +97,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log, Buffer *err
     }
     IngestOptions options = ingest_options(config);
     options.results = &parts->results;
-    options.host_pages = site_parts_ingest_pages;
-    options.host_pages_context = parts;
+    options.host_context = parts;
     options.host_limits = site_parts_host_limits;
     options.host_delays = site_parts_host_delays;
     options.scorer = scoring_scorer(parts->scoring);
@@ -117,7 +116,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log, Buffer *err
                     &parts->stats);
     IngestChore chore;
     if (rc == RESULT_OK) {
-        rc = revival_new(&parts->revival, &parts->store->tables);
+        rc = revival_new(&parts->revival);
     }
     if (rc == RESULT_OK) {
         chore = revival_chore(parts->revival);
@@ -131,7 +130,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log, Buffer *err
         ingest_add_chore(parts->ingest, &chore);
     }
     if (rc == RESULT_OK) {
-        rc = orders_new(&parts->orders, &parts->store->tables, wires_done, parts);
+        rc = orders_new(&parts->orders, wires_done, parts);
     }
     if (rc == RESULT_OK) {
         chore = orders_chore(parts->orders);

@@ -78,17 +78,6 @@ int64_t site_parts_host_delay(void *context, const char *hostname, int64_t stand
     return config.politeness_host_delay;
 }
 
-static uint64_t site_parts_pages_of(SharedReader *sites, const char *hostname)
-{
-    const SiteBook *book = shared_get(sites);
-    Config config;
-    if (hostname == NULL) {
-        return site_book_least_pages(book);
-    }
-    site_book_config(book, hostname, &config);
-    return (uint64_t)config.limits_pages_per_host;
-}
-
 bool site_parts_host_limits(void *context, const char *hostname, HostLimits *limits)
 {
     AgentParts *parts = context;
@@ -96,7 +85,7 @@ bool site_parts_host_limits(void *context, const char *hostname, HostLimits *lim
     Config config;
     site_book_config(book, hostname == NULL ? "" : hostname, &config);
     *limits = ingest_host_limits(&config);
-    return site_book_has_group_limits(book);
+    return site_book_has_limits(book);
 }
 
 void site_parts_host_delays(void *context, const char *hostname, HostDelays *delays)
@@ -110,13 +99,9 @@ void site_parts_host_delays(void *context, const char *hostname, HostDelays *del
 uint64_t site_parts_host_pages(void *context, const char *hostname)
 {
     AgentParts *parts = context;
-    return site_parts_pages_of(&parts->distributor_sites, hostname);
-}
-
-uint64_t site_parts_ingest_pages(void *context, const char *hostname)
-{
-    AgentParts *parts = context;
-    return site_parts_pages_of(&parts->ingest_sites, hostname);
+    Config config;
+    site_book_config(shared_get(&parts->distributor_sites), hostname, &config);
+    return (uint64_t)config.limits_pages_per_host;
 }
 
 RenderModeWord site_parts_render_mode(void *context, const char *hostname, const char *path)

@@ -52,7 +52,8 @@ void ingest_live_take(IngestLive *live, IngestOptions *options)
 
 HostLimits ingest_host_limits(const Config *config)
 {
-    return (HostLimits){.hosts_per_domain = (uint64_t)config->limits_hosts_per_domain,
+    return (HostLimits){.pages_per_host = (uint64_t)config->limits_pages_per_host,
+                        .hosts_per_domain = (uint64_t)config->limits_hosts_per_domain,
                         .pages_per_domain = (uint64_t)config->limits_pages_per_domain,
                         .urls_per_domain = (uint64_t)config->limits_urls_per_domain,
                         .hosts_per_address = (uint64_t)config->limits_hosts_per_address,
@@ -75,7 +76,6 @@ IngestOptions ingest_options(const Config *config)
                            .max_embeds = (unsigned)config->scope_embed_hops,
                            .max_redirects = (unsigned)config->fetch_max_redirects,
                            .name_recheck_ms = config->politeness_name_recheck,
-                           .pages_per_host = (uint64_t)config->limits_pages_per_host,
                            .limits = ingest_host_limits(config),
                            .follow_duplicates = config->parse_follow_duplicates,
                            .same_content = config->parse_duplicates == DUPLICATES_CONTENT,
@@ -418,18 +418,17 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
     map_init(&batch->groups);
     batch->limits = options->limits;
     if (options->host_limits != NULL) {
-        batch->site_limits =
-            options->host_limits(options->host_pages_context, NULL, &batch->limits);
+        batch->site_limits = options->host_limits(options->host_context, NULL, &batch->limits);
     }
     arena_init(&batch->memory, BLOCK_BYTES, SIZE_MAX);
     dedup_scratch_init(&batch->dedup);
     size_t n = n_pages == 0 ? 1 : n_pages;
-    batch->writes = calloc(n, sizeof *batch->writes);
-    batch->crawled = calloc(n, sizeof *batch->crawled);
-    batch->links = calloc(n, sizeof *batch->links);
-    batch->written = calloc(n, sizeof *batch->written);
-    batch->duplicate_of = calloc(n, sizeof *batch->duplicate_of);
-    batch->near_of = calloc(n, sizeof *batch->near_of);
+    batch->writes = arena_alloc(&batch->memory, n * sizeof *batch->writes);
+    batch->crawled = arena_alloc(&batch->memory, n * sizeof *batch->crawled);
+    batch->links = arena_alloc(&batch->memory, n * sizeof *batch->links);
+    batch->written = arena_alloc(&batch->memory, n * sizeof *batch->written);
+    batch->duplicate_of = arena_alloc(&batch->memory, n * sizeof *batch->duplicate_of);
+    batch->near_of = arena_alloc(&batch->memory, n * sizeof *batch->near_of);
     return batch->writes == NULL || batch->crawled == NULL || batch->links == NULL ||
                    batch->written == NULL || batch->duplicate_of == NULL || batch->near_of == NULL
                ? RESULT_MEMORY
@@ -442,12 +441,6 @@ void batch_destroy(Batch *batch)
     map_destroy(&batch->groups);
     arena_destroy(&batch->memory);
     dedup_scratch_destroy(&batch->dedup);
-    free(batch->writes);
-    free(batch->crawled);
-    free(batch->links);
-    free(batch->written);
-    free(batch->duplicate_of);
-    free(batch->near_of);
 }
 
 BatchHost *batch_host(Batch *batch, uint32_t id)
@@ -475,8 +468,18 @@ BatchHost *batch_host(Batch *batch, uint32_t id)
     return host;
 }
 
+Result batch_spell(Batch *batch, const char *url, const char **first)
+{
+    Hash128 key;
+    Result rc = dedup_key(&batch->options->dedup, &batch->dedup, url, strlen(url), &key);
+    return rc == RESULT_OK
+               ? dedup_first(batch->txn, batch->store->keys, &key, url, NULL, &batch->memory, first)
+               : rc;
+}
+
 Result batch_host_name(Batch *batch, uint32_t id, Buffer *name)
 {
+    page_db_looked_up(batch->store->db, 1);
     if (page_db_host_origin(batch->store->db, batch->txn, id, name) != page_db_error_ok) {
         return RESULT_IO;
     }
@@ -485,6 +488,18 @@ Result batch_host_name(Batch *batch, uint32_t id, Buffer *name)
     name->length = at.host_end - at.host;
     name->data[name->length] = '\0';
     return RESULT_OK;
+}
+
+bool batch_find_host(Batch *batch, const char *url, uint32_t *id)
+{
+    Authority at = authority_of(url, strlen(url));
+    Buffer origin = {.limit = BUFFER_NO_LIMIT};
+    bool found = buffer_append(&origin, url, at.start) == RESULT_OK &&
+                 buffer_append(&origin, url + at.host, at.end - at.host) == RESULT_OK &&
+                 page_db_host_find(batch->store->db, batch->txn, origin.data, origin.length, id) ==
+                     page_db_error_ok;
+    buffer_destroy(&origin);
+    return found;
 }
 
 BatchGroup *batch_group(Batch *batch, uint64_t key)

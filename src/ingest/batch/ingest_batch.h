@@ -59,8 +59,10 @@
  * What: plain values, copied by whoever takes them.
  * Owns: nothing. The gate and the scorer are borrowed. */
 
-/* Of all hosts of a registered domain, or on an address, together; 0 = no limit. */
+/* Of a host, and of all hosts of its registered domain, or on its address, together; 0 = no limit.
+ */
 typedef struct HostLimits {
+    uint64_t pages_per_host;
     uint64_t hosts_per_domain;
     uint64_t pages_per_domain;
     uint64_t urls_per_domain; /* queued */
@@ -98,18 +100,14 @@ typedef struct IngestOptions {
     uint64_t max_depth;
     unsigned max_embeds; /* hops from a page to what it embeds */
     unsigned max_redirects;
-    uint64_t pages_per_host; /* 0 = no limit */
-    /* The same for one host (site sections), and for NULL the least of all; NULL: pages_per_host is
-     * for all. */
-    uint64_t (*host_pages)(void *context, const char *hostname);
     HostLimits limits;
     /* Those of now, for one host (site sections), and for NULL those of all others. False: they are
      * the same for all. NULL: limits hold. */
     bool (*host_limits)(void *context, const char *hostname, HostLimits *limits);
     /* The delays of one host; NULL: politeness does not bear on revisits. */
     void (*host_delays)(void *context, const char *hostname, HostDelays *delays);
-    void *host_pages_context; /* of all three */
-    int64_t name_recheck_ms;  /* until a name that does not exist is asked for again; 0 = never */
+    void *host_context;      /* of both */
+    int64_t name_recheck_ms; /* until a name that does not exist is asked for again; 0 = never */
     bool follow_duplicates;
     bool same_content;    /* duplicates have the same content; else the same body */
     bool near_duplicates; /* look for them */
@@ -237,7 +235,7 @@ typedef struct Batch {
     PageWrite *writes; /* pages with an HTTP status */
     CrawledPage *crawled;
     PageLinks *links;
-    Arena memory;       /* of hosts and groups, and of links as dedup_first spells them */
+    Arena memory;       /* of what is the batch's, and of links as dedup_first spells them */
     DedupScratch dedup; /* of seeds, and of pages that are given up */
     size_t n_writes;
     ParsedPage **written; /* by write */
@@ -264,6 +262,10 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
 BatchHost *batch_host(Batch *batch, uint32_t id);
 /* Its name, terminated, into an empty buffer. RESULT_IO. */
 Result batch_host_name(Batch *batch, uint32_t id, Buffer *name);
+/* *first: the spelling that stands for a URL, which may be the URL; with options->dedup. */
+Result batch_spell(Batch *batch, const char *url, const char **first);
+/* The host of a URL; false: the database does not know it. */
+bool batch_find_host(Batch *batch, const char *url, uint32_t *id);
 /* The same of a group; only with IngestStore.groups. */
 BatchGroup *batch_group(Batch *batch, uint64_t key);
 /* The page of a result as it is stored. RESULT_DAMAGED: the database does not have it. */

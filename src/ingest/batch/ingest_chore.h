@@ -25,19 +25,33 @@ struct Batch; /* ingest_batch.h */
 typedef struct IngestChore {
     void *context;
     /* When it wants to run: a time in the past means now, MONO_NEVER means that it has nothing to
-     * do. */
+     * do. NULL: it never does. */
     MonoTime (*due)(void *context);
     /* Does one piece. What it changes through the batch is committed as a whole. It ends by `until`
      * or soon after, because results wait for it. An error aborts the transaction, results
      * included. */
     Result (*run)(void *context, struct Batch *batch, MonoTime until);
     /* Called after the transaction: RESULT_OK when the piece was committed; any other result when
-     * nothing has changed. */
+     * nothing has changed. May be NULL. */
     void (*ended)(void *context, Result rc);
-    /* Whether it holds something that may become a URL to fetch: then the crawl is not over. */
+    /* Whether it holds something that may become a URL to fetch: then the crawl is not over. NULL:
+     * as long as it has anything to do, unless it has nothing_to_fetch. */
     bool (*holds)(void *context);
+    bool nothing_to_fetch; /* comes of it, ever */
     bool rides;
     bool at_stop; /* a stop runs it until it holds nothing, IngestOptions.stop_ms at most */
 } IngestChore;
+
+static inline MonoTime ingest_chore_due(const IngestChore *chore)
+{
+    return chore->due == NULL ? MONO_NEVER : chore->due(chore->context);
+}
+
+static inline bool ingest_chore_holds(const IngestChore *chore)
+{
+    return chore->holds != NULL
+               ? chore->holds(chore->context)
+               : !chore->nothing_to_fetch && ingest_chore_due(chore).ns != MONO_NEVER.ns;
+}
 
 #endif

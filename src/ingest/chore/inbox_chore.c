@@ -245,19 +245,12 @@ static void inbox_chore_ended(void *context, Result rc)
     inbox_settle(chore->inbox, rc == RESULT_OK);
 }
 
-static bool inbox_chore_holds(void *context)
-{
-    const InboxChore *chore = context;
-    return !inbox_is_empty(chore->inbox);
-}
-
 IngestChore inbox_chore(InboxChore *chore)
 {
     return (IngestChore){.context = chore,
                          .due = inbox_chore_due,
                          .run = inbox_chore_run,
                          .ended = inbox_chore_ended,
-                         .holds = inbox_chore_holds,
                          .rides = true};
 }
 
@@ -321,19 +314,13 @@ static void table_chore_ended(void *context, Result rc)
     }
 }
 
-static bool table_chore_holds(void *context)
-{
-    (void)context;
-    return false;
-}
-
 IngestChore table_chore(TableChore *chore)
 {
     return (IngestChore){.context = chore,
                          .due = table_chore_due,
                          .run = table_chore_run,
                          .ended = table_chore_ended,
-                         .holds = table_chore_holds,
+                         .nothing_to_fetch = true,
                          .rides = true};
 }
 
@@ -420,6 +407,5 @@ IngestChore acks_chore(AcksChore *chore)
                          .run = acks_chore_run,
                          .ended = acks_chore_ended,
                          .holds = acks_chore_holds,
-                         .rides = true,
-                         .at_stop = false};
+                         .rides = true};
 }

@@ -14,7 +14,6 @@ typedef struct OrderList {
 } OrderList;
 
 struct Orders {
-    const IngestStore *store;
     void (*ring)(void *context);
     void *context;
     Mutex mutex;
@@ -65,15 +64,13 @@ void order_delete(Order *order)
     }
 }
 
-Result orders_new(Orders **out, const IngestStore *store, void (*ring)(void *context),
-                  void *context)
+Result orders_new(Orders **out, void (*ring)(void *context), void *context)
 {
     Orders *orders = calloc(1, sizeof *orders);
     *out = orders;
     if (orders == NULL) {
         return RESULT_MEMORY;
     }
-    orders->store = store;
     orders->ring = ring;
     orders->context = context;
     orders->waiting.last = &orders->waiting.first;
@@ -171,8 +168,7 @@ static Result change_hosts(Batch *batch, const Order *order, Order *outcome)
         uint32_t id = 0;
         buffer_reset(&origin);
         rc = buffer_printf(&origin, "%s%s", is_origin ? "" : schemes[i], order->texts[0]);
-        if (rc == RESULT_OK && page_db_host_find(batch->store->db, batch->txn, origin.data,
-                                                 origin.length, &id) == page_db_error_ok) {
+        if (rc == RESULT_OK && batch_find_host(batch, origin.data, &id)) {
             rc = orders_change_host(batch, order->kind, id, outcome);
         }
     }
@@ -214,17 +210,10 @@ static void orders_chore_ended(void *context, Result rc)
     orders->ring(orders->context);
 }
 
-static bool orders_chore_holds(void *context)
-{
-    Orders *orders = context;
-    return first_of(orders, &orders->waiting) != NULL;
-}
-
 IngestChore orders_chore(Orders *orders)
 {
     return (IngestChore){.context = orders,
                          .due = orders_chore_due,
                          .run = orders_chore_run,
-                         .ended = orders_chore_ended,
-                         .holds = orders_chore_holds};
+                         .ended = orders_chore_ended};
 }

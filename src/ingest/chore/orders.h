@@ -37,8 +37,7 @@ typedef struct Order {
 typedef struct Orders Orders;
 
 /* ring tells the main thread that orders_take has something. RESULT_MEMORY. */
-Result orders_new(Orders **orders, const IngestStore *store, void (*ring)(void *context),
-                  void *context);
+Result orders_new(Orders **orders, void (*ring)(void *context), void *context);
 void orders_delete(Orders *orders); /* NULL is allowed */
 IngestChore orders_chore(Orders *orders);
 

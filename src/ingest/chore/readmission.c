@@ -28,7 +28,6 @@ typedef struct Place {
 } Place;
 
 struct Readmission {
-    const IngestStore *store;
     _Atomic uint64_t fingerprint; /* of the rules that hold */
     _Atomic uint64_t asked;       /* how often the rules were changed */
     uint64_t done;                /* changes that were applied to everything */
@@ -140,14 +139,11 @@ static Result step_held(Readmission *readmission, Batch *batch, Place *place)
 
 /* ---- the chore ---- */
 
-static bool is_idle(const Readmission *readmission)
-{
-    return atomic_load(&readmission->asked) == readmission->done;
-}
-
 static MonoTime readmission_chore_due(void *context)
 {
-    return is_idle(context) ? MONO_NEVER : (MonoTime){0};
+    const Readmission *readmission = context;
+    bool is_idle = atomic_load(&readmission->asked) == readmission->done;
+    return is_idle ? MONO_NEVER : (MonoTime){0};
 }
 
 static Result readmission_chore_run(void *context, Batch *batch, MonoTime until)
@@ -191,19 +187,12 @@ static void readmission_chore_ended(void *context, Result rc)
     }
 }
 
-/* What may return keeps the crawl going. */
-static bool readmission_chore_holds(void *context)
-{
-    return !is_idle(context);
-}
-
 IngestChore readmission_chore(Readmission *readmission)
 {
     return (IngestChore){.context = readmission,
                          .due = readmission_chore_due,
                          .run = readmission_chore_run,
-                         .ended = readmission_chore_ended,
-                         .holds = readmission_chore_holds};
+                         .ended = readmission_chore_ended};
 }
 
 /* ---- the outside ---- */
@@ -214,7 +203,6 @@ Result readmission_new(Readmission **out, const IngestStore *store, Shared *filt
     if (readmission == NULL) {
         return RESULT_MEMORY;
     }
-    readmission->store = store;
     url_init(&readmission->url);
     shared_reader_open(&readmission->filter, filter);
     Result rc = filter_scratch_new(&readmission->scratch);

@@ -298,20 +298,13 @@ static void scoring_chore_ended(void *context, Result rc)
     mutex_unlock(&scoring->mutex);
 }
 
-/* Moves lead from level to level: nothing to fetch comes or goes. */
-static bool scoring_chore_holds(void *context)
-{
-    (void)context;
-    return false;
-}
-
 bool scoring_chore(Scoring *scoring, IngestChore *chore)
 {
     *chore = (IngestChore){.context = scoring,
                            .due = scoring_chore_due,
                            .run = scoring_chore_run,
                            .ended = scoring_chore_ended,
-                           .holds = scoring_chore_holds,
+                           .nothing_to_fetch = true, /* moves lead from level to level */
                            .rides = true};
     return scoring->page_rank != NULL || scoring->hits != NULL;
 }

@@ -59,17 +59,8 @@ static bool held_urls_is_admitted(Batch *batch, const PageRef *page, const Filte
 /* Whether another spelling of the page was crawled meanwhile. */
 static Result is_replaced(Batch *batch, const PageRef *page, bool *replaced)
 {
-    Hash128 key;
     const char *first = page->url;
-    *replaced = false;
-    if (!batch->options->dedup.on) {
-        return RESULT_OK;
-    }
-    Result rc = dedup_key(&batch->options->dedup, &batch->dedup, page->url, page->url_length, &key);
-    if (rc == RESULT_OK) {
-        rc = dedup_first(batch->txn, batch->store->keys, &key, page->url, NULL, &batch->memory,
-                         &first);
-    }
+    Result rc = batch->options->dedup.on ? batch_spell(batch, page->url, &first) : RESULT_OK;
     *replaced = rc == RESULT_OK && strcmp(first, page->url) != 0;
     return rc;
 }

@@ -117,8 +117,7 @@ static const HostLimits *limits_of(Batch *batch, BatchHost *host, const PageRef 
     Result rc = page != NULL ? append_name(&name, page->url, page->url_length)
                              : batch_host_name(batch, host->host, &name);
     if (rc == RESULT_OK) {
-        (void)options->host_limits(options->host_pages_context, buffer_string(&name),
-                                   &host->limits);
+        (void)options->host_limits(options->host_context, buffer_string(&name), &host->limits);
         host->has_limits = true;
     } else {
         batch->result = rc;
@@ -190,12 +189,15 @@ Result host_groups_place(Batch *batch, BatchHost *host, const IpAddress *address
 
 bool host_groups_have_enough(Batch *batch, BatchHost *host, HostLimit *limit)
 {
+    const HostLimits *most = limits_of(batch, host, NULL);
+    *limit = LIMIT_HOST_PAGES;
+    if (host_groups_is_beyond(host_pages(&host->record), most->pages_per_host)) {
+        return true;
+    }
     if (host->is_beyond) {
         *limit = LIMIT_ADDRESS_HOSTS;
         return true;
     }
-    const HostLimits *most =
-        host->record.domain == 0 ? &batch->limits : limits_of(batch, host, NULL);
     BatchGroup *domain = most->pages_per_domain == 0 || host->record.domain == 0
                              ? NULL
                              : batch_group(batch, host->record.domain);
@@ -213,7 +215,7 @@ bool host_groups_have_enough(Batch *batch, BatchHost *host, HostLimit *limit)
 /* ---- links ---- */
 
 /* Whether its domain has, for a further host of this name, as many hosts as there may be. */
-static bool is_crowded(Batch *batch, const char *url, size_t length, Buffer *name)
+static bool is_crowded(Batch *batch, const char *url, size_t length)
 {
     const IngestOptions *options = batch->options;
     HostLimits most = batch->limits;
@@ -221,23 +223,13 @@ static bool is_crowded(Batch *batch, const char *url, size_t length, Buffer *nam
     if (map_get(batch->crowds, crowd_key(DOMAIN_HOSTS, key)) == NULL) {
         return false;
     }
-    buffer_reset(name);
-    if (batch->site_limits && append_name(name, url, length) == RESULT_OK) {
-        (void)options->host_limits(options->host_pages_context, buffer_string(name), &most);
+    Buffer name = {.limit = BUFFER_NO_LIMIT};
+    if (batch->site_limits && append_name(&name, url, length) == RESULT_OK) {
+        (void)options->host_limits(options->host_context, buffer_string(&name), &most);
     }
+    buffer_destroy(&name);
     const BatchGroup *domain = batch_group(batch, key);
     return domain != NULL && host_groups_is_beyond(domain->record.hosts, most.hosts_per_domain);
-}
-
-/* Whether the database knows the host of a URL. */
-static bool host_groups_is_known(Batch *batch, const char *url, const Authority *at, Buffer *origin)
-{
-    uint32_t id = 0;
-    buffer_reset(origin);
-    return buffer_append(origin, url, at->start) == RESULT_OK &&
-           buffer_append(origin, url + at->host, at->end - at->host) == RESULT_OK &&
-           page_db_host_find(batch->store->db, batch->txn, origin->data, origin->length, &id) ==
-               page_db_error_ok;
 }
 
 /* What the link before this one was found to be: links of a page are mostly alike. */
@@ -247,8 +239,9 @@ typedef struct Neighbour {
     bool drop;
 } Neighbour;
 
-static bool host_groups_is_dropped(Batch *batch, const char *url, Neighbour *last, Buffer *origin)
+static bool host_groups_is_dropped(Batch *batch, const char *url, Neighbour *last)
 {
+    uint32_t id = 0;
     Authority at = authority_of(url, strlen(url));
     size_t length = at.end - at.host;
     if (last->host != NULL && last->length == length &&
@@ -256,21 +249,19 @@ static bool host_groups_is_dropped(Batch *batch, const char *url, Neighbour *las
         return last->drop;
     }
     *last = (Neighbour){.host = url + at.host, .length = length};
-    last->drop =
-        is_crowded(batch, url, at.end, origin) && !host_groups_is_known(batch, url, &at, origin);
+    last->drop = is_crowded(batch, url, at.end) && !batch_find_host(batch, url, &id);
     return last->drop;
 }
 
 Result host_groups_drop_links(Batch *batch, ParsedPage *page)
 {
     Neighbour last = {.host = NULL};
-    Buffer origin = {.limit = BUFFER_NO_LIMIT};
     size_t kept = 0;
     if (batch->crowds == NULL || batch->crowds->count == 0) {
         return RESULT_OK;
     }
     for (size_t i = 0; i < page->links.n; i++) {
-        if (host_groups_is_dropped(batch, page->links.list[i].url, &last, &origin)) {
+        if (host_groups_is_dropped(batch, page->links.list[i].url, &last)) {
             batch->totals.refused[REFUSED_DOMAIN]++;
             crawl_log_skipped(batch->log, page->links.list[i].url, strlen(page->links.list[i].url),
                               refusal_status(REFUSED_DOMAIN), limits[DOMAIN_HOSTS].name, -1,
@@ -280,6 +271,5 @@ Result host_groups_drop_links(Batch *batch, ParsedPage *page)
         parsed_page_move_link(page, kept++, i);
     }
     page->links.n = kept;
-    buffer_destroy(&origin);
     return batch->result;
 }

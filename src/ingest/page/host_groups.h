@@ -33,7 +33,7 @@ void host_groups_left(Batch *batch, BatchHost *host, uint64_t n);
 void host_groups_stored(Batch *batch, BatchHost *host);
 /* Its address is known. */
 Result host_groups_place(Batch *batch, BatchHost *host, const IpAddress *address);
-/* Whether its groups have enough; *limit is then which. */
+/* Whether it has enough, or its groups have; *limit is then which. */
 bool host_groups_have_enough(Batch *batch, BatchHost *host, HostLimit *limit);
 /* Drops the links of a page to unknown hosts of domains that have enough hosts, once one was
  * refused: the database never hears of them. */

@@ -308,36 +308,25 @@ static Result ingest_host_judge(Batch *batch, BatchHost *host, const char *name,
     return rc;
 }
 
-/* The name of a host that is known: "www.example.org". */
-static Result read_name(Batch *batch, uint32_t id, char name[NAME_BYTES])
-{
-    Buffer origin = {.limit = BUFFER_NO_LIMIT};
-    page_db_looked_up(batch->store->db, 1);
-    int code = page_db_host_origin(batch->store->db, batch->txn, id, &origin);
-    Authority at = authority_of(buffer_string(&origin), origin.length);
-    (void)snprintf(name, NAME_BYTES, "%.*s", (int)(at.host_end - at.host),
-                   buffer_string(&origin) + at.host);
-    buffer_destroy(&origin);
-    return batch_result_of(batch, code);
-}
-
 Result ingest_host_is_refused(Batch *batch, uint32_t id, bool *refused)
 {
-    char name[NAME_BYTES];
-    Result rc = read_name(batch, id, name);
-    *refused = rc == RESULT_OK && refused_by(batch, name, NULL) != NULL;
+    Buffer name = {.limit = BUFFER_NO_LIMIT};
+    Result rc = batch_host_name(batch, id, &name);
+    *refused = rc == RESULT_OK && refused_by(batch, buffer_string(&name), NULL) != NULL;
+    buffer_destroy(&name);
     return rc;
 }
 
 Result ingest_host_review(Batch *batch, uint32_t id, const IpAddress *address)
 {
-    char name[NAME_BYTES];
+    Buffer name = {.limit = BUFFER_NO_LIMIT};
     BatchHost *host = batch_host(batch, id);
-    if (host == NULL) {
-        return batch->result;
+    Result rc = host == NULL ? batch->result : batch_host_name(batch, id, &name);
+    if (rc == RESULT_OK) {
+        rc = ingest_host_judge(batch, host, buffer_string(&name), address);
     }
-    Result rc = read_name(batch, id, name);
-    return rc == RESULT_OK ? ingest_host_judge(batch, host, name, address) : rc;
+    buffer_destroy(&name);
+    return rc;
 }
 
 bool ingest_host_admit(Batch *batch, BatchHost *host, const PageRef *page)
@@ -370,43 +359,14 @@ static Result take_denial(Batch *batch, const FetchResult *fetch)
     return rc;
 }
 
-/* The limit of pages of one host; 0 = none. */
-static Result ingest_host_most_pages(Batch *batch, uint32_t host, uint64_t *most)
-{
-    const IngestOptions *options = batch->options;
-    *most = options->pages_per_host;
-    if (options->host_pages == NULL) {
-        return RESULT_OK;
-    }
-    Buffer name = {.limit = BUFFER_NO_LIMIT};
-    Result rc = batch_host_name(batch, host, &name);
-    if (rc == RESULT_OK) {
-        *most = options->host_pages(options->host_pages_context, buffer_string(&name));
-    }
-    buffer_destroy(&name);
-    return rc;
-}
-
 static Result fill_hosts(Batch *batch)
 {
-    const IngestOptions *options = batch->options;
-    uint64_t least = options->host_pages == NULL
-                         ? options->pages_per_host
-                         : options->host_pages(options->host_pages_context, NULL);
     Result rc = RESULT_OK;
     size_t place = 0;
     BatchHost *host = NULL;
     while (rc == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
-        uint64_t most = 0;
         HostLimit limit = LIMIT_HOST_PAGES;
-        if (host->record.state != HOST_ACTIVE) {
-            continue;
-        }
-        if (least > 0 && host_pages(&host->record) >= least) {
-            rc = ingest_host_most_pages(batch, host->host, &most);
-        }
-        bool has_enough = most > 0 && host_pages(&host->record) >= most;
-        if (rc == RESULT_OK && (has_enough || host_groups_have_enough(batch, host, &limit))) {
+        if (host->record.state == HOST_ACTIVE && host_groups_have_enough(batch, host, &limit)) {
             uint64_t removed = 0;
             host->record.state = HOST_FULL;
             host->record.drop_class = (uint8_t)limit;

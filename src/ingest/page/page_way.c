@@ -86,17 +86,11 @@ Result ingest_spell_links(Batch *batch, const ParsedPage *page, LinkInfo **links
 /* The same of seeds. */
 static Result ingest_spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInfo **links)
 {
-    const DedupSteps *steps = &batch->options->dedup;
     LinkInfo *copy = arena_alloc(&batch->memory, n * sizeof *copy);
     Result rc = copy == NULL ? RESULT_MEMORY : RESULT_OK;
     for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-        Hash128 key;
         const char *first = seeds[i].url;
-        rc = dedup_key(steps, &batch->dedup, first, strlen(first), &key);
-        if (rc == RESULT_OK) {
-            rc = dedup_first(batch->txn, batch->store->keys, &key, seeds[i].url, NULL,
-                             &batch->memory, &first);
-        }
+        rc = batch_spell(batch, seeds[i].url, &first);
         copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = seeds[i].score};
     }
     *links = copy;
@@ -105,18 +99,11 @@ static Result ingest_spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, 
 
 Result ingest_spell_records(Batch *batch, LinkRecord *records, size_t n)
 {
-    const DedupSteps *steps = &batch->options->dedup;
     Result rc = RESULT_OK;
-    for (size_t i = 0; steps->on && rc == RESULT_OK && i < n; i++) {
-        Hash128 key;
+    for (size_t i = 0; batch->options->dedup.on && rc == RESULT_OK && i < n; i++) {
         const char *url = arena_copy(&batch->memory, records[i].url, records[i].length);
         const char *first = url;
-        rc = url == NULL ? RESULT_MEMORY
-                         : dedup_key(steps, &batch->dedup, url, records[i].length, &key);
-        if (rc == RESULT_OK) {
-            rc = dedup_first(batch->txn, batch->store->keys, &key, url, NULL, &batch->memory,
-                             &first);
-        }
+        rc = url == NULL ? RESULT_MEMORY : batch_spell(batch, url, &first);
         if (rc == RESULT_OK) {
             records[i].url = first;
             records[i].length = strlen(first);
@@ -698,24 +685,19 @@ Result page_way_apply(Batch *batch)
 /* ---- short cuts ---- */
 
 /* A seed that names a host which was set aside brings it back. */
-static Result revive_host_of(Batch *batch, const char *url, Buffer *origin)
+static Result revive_host_of(Batch *batch, const char *url)
 {
-    Authority at = authority_of(url, strlen(url));
     uint32_t id = 0;
     uint64_t urls = 0;
-    buffer_reset(origin);
-    Result rc = buffer_append(origin, url, at.start);
-    rc = rc == RESULT_OK ? buffer_append(origin, url + at.host, at.end - at.host) : rc;
-    if (rc != RESULT_OK || page_db_host_find(batch->store->db, batch->txn, origin->data,
-                                             origin->length, &id) != page_db_error_ok) {
-        return rc;
+    if (!batch_find_host(batch, url, &id)) {
+        return RESULT_OK;
     }
     BatchHost *host = batch_host(batch, id);
     if (host == NULL) {
         return batch->result;
     }
     bool was_aside = host_is_aside(&host->record);
-    rc = ingest_host_revive(batch, host, &urls);
+    Result rc = ingest_host_revive(batch, host, &urls);
     if (was_aside && rc == RESULT_OK) {
         LOG_INFO("ingest", "a seed brings its host back", "id=%u urls=%llu url=%s", id,
                  (unsigned long long)urls, url);
@@ -727,12 +709,10 @@ static Result revive_hosts(Batch *batch, const LinkInfo *seeds, size_t n)
 {
     uint64_t entries = 0;
     uint64_t hosts = 0;
-    Buffer origin = {.limit = BUFFER_NO_LIMIT};
     Result rc = schedule_parked_counts(batch->store->schedule, batch->txn, &entries, &hosts);
     for (size_t i = 0; rc == RESULT_OK && hosts > 0 && i < n; i++) {
-        rc = revive_host_of(batch, seeds[i].url, &origin);
+        rc = revive_host_of(batch, seeds[i].url);
     }
-    buffer_destroy(&origin);
     return rc;
 }
 

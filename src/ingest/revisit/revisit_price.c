@@ -144,7 +144,7 @@ static Result pace_of(RevisitPricing *pricing, Batch *batch, uint32_t host, doub
         rc = host_rows_get(batch->store->hosts, batch->txn, host, &record);
     }
     if (rc == RESULT_OK) {
-        options->host_delays(options->host_pages_context, buffer_string(&pricing->url), &delays);
+        options->host_delays(options->host_context, buffer_string(&pricing->url), &delays);
         *host_s = host_delays_host_s(&delays, &record, 0);
         *address_s = host_delays_address_s(&delays, &record, 0);
     }

@@ -519,26 +519,6 @@ bool render_desk_is_idle(RenderDesk *desk)
 
 /* ---- the chore ---- */
 
-static MonoTime desk_chore_due(void *context)
-{
-    (void)context;
-    return MONO_NEVER;
-}
-
-static Result desk_chore_run(void *context, struct Batch *batch, MonoTime until)
-{
-    (void)context;
-    (void)batch;
-    (void)until;
-    return RESULT_OK;
-}
-
-static void desk_chore_ended(void *context, Result rc)
-{
-    (void)context;
-    (void)rc;
-}
-
 static bool desk_chore_holds(void *context)
 {
     RenderDesk *desk = context;
@@ -547,9 +527,5 @@ static bool desk_chore_holds(void *context)
 
 IngestChore render_desk_chore(RenderDesk *desk)
 {
-    return (IngestChore){.context = desk,
-                         .due = desk_chore_due,
-                         .run = desk_chore_run,
-                         .ended = desk_chore_ended,
-                         .holds = desk_chore_holds};
+    return (IngestChore){.context = desk, .holds = desk_chore_holds};
 }

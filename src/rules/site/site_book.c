@@ -220,26 +220,13 @@ void site_book_config(const SiteBook *book, const char *hostname, Config *config
     }
 }
 
-uint64_t site_book_least_pages(const SiteBook *book)
-{
-    const Options *options = &book->config.options;
-    int64_t least = book->config.limits_pages_per_host;
-    for (size_t i = 0; i < options->n_sites; i++) {
-        const OptionSite *site = &options->sites[i];
-        if (options->specs[site->spec].offset == offsetof(Config, limits_pages_per_host) &&
-            site->value.number > 0 && (least == 0 || site->value.number < least)) {
-            least = site->value.number;
-        }
-    }
-    return (uint64_t)least;
-}
-
-bool site_book_has_group_limits(const SiteBook *book)
+bool site_book_has_limits(const SiteBook *book)
 {
     static const size_t offsets[] = {
-        offsetof(Config, limits_hosts_per_domain),  offsetof(Config, limits_pages_per_domain),
-        offsetof(Config, limits_urls_per_domain),   offsetof(Config, limits_hosts_per_address),
-        offsetof(Config, limits_pages_per_address), offsetof(Config, limits_urls_per_address)};
+        offsetof(Config, limits_pages_per_host),    offsetof(Config, limits_hosts_per_domain),
+        offsetof(Config, limits_pages_per_domain),  offsetof(Config, limits_urls_per_domain),
+        offsetof(Config, limits_hosts_per_address), offsetof(Config, limits_pages_per_address),
+        offsetof(Config, limits_urls_per_address)};
     const Options *options = &book->config.options;
     for (size_t i = 0; i < options->n_sites; i++) {
         for (size_t j = 0; j < sizeof offsets / sizeof *offsets; j++) {

@@ -34,9 +34,7 @@ void site_book_config(const SiteBook *book, const char *hostname, Config *config
 void site_book_politeness(const Config *config, PolitenessOptions *politeness);
 /* The settings of a fetch (a FetchSiteOf). */
 void site_book_fetch_site(const void *book, const char *hostname, FetchSite *site);
-/* The least limits.pages_per_host of any host; 0: there is none. */
-uint64_t site_book_least_pages(const SiteBook *book);
-/* Whether a section sets one of the limits that count by domain or address. */
-bool site_book_has_group_limits(const SiteBook *book);
+/* Whether a section sets one of the limits that count pages, URLs and hosts. */
+bool site_book_has_limits(const SiteBook *book);
 
 #endif
