@@ -94,8 +94,8 @@
     ROW(schedule, revisit_power, REAL, double, "0.5", 0, 1, NULL, OPTION_LIVE, \
         "power: how much change counts: 0 = all pages alike, 1 = as often as they change") \
     ROW(schedule, revisit_tries, COUNT, int64_t, "3", 1, 16, NULL, OPTION_LIVE, \
-        "visits in a row that find a page gone (404, 410), or failures of its host, until it is " \
-        "given up; the interval doubles with each") \
+        "visits in a row that do not find a page (404), or failures of its host, until it is " \
+        "given up; the interval doubles with each; a page that is gone (410) is given up at once") \
     ROW(schedule, margin, REAL, double, "-1", -1, 1000, NULL, 0, \
         "a page with a frequency from ragno schedule is visited 1/(frequency*(1+margin)) after " \
         "its last crawl at the earliest; negative = off") \
@@ -115,8 +115,8 @@
         "a page that does not say for how long it is fresh is not asked for again within this share of the time " \
         "since its Last-Modified, at most 30 days; 0 = off; 0.1 is what caches do") \
     ROW(revisit, ignore_freshness, BOOL, bool, "no", 0, 0, NULL, OPTION_LIVE | OPTION_SITE, \
-        "visit pages again before max-age or Expires of their answers have passed; only in a [site] section " \
-        "that names the host, which is yours")
+        "visit pages again before max-age or Expires of their answers have passed, and a page that answers 410 as " \
+        "one that answers 404; only in a [site] section that names the host, which is yours")
 /* clang-format on */
 
 #define CONFIG_BIG  9e15

@@ -33,6 +33,7 @@ PAGES = {
     "/meta": ({}, ONCE),
     "/guess": ({"Last-Modified": date(-10 * 86400)}, 0),
     "/moved": ({"Location": "/plain", "Retry-After": "3600"}, ONCE),
+    "/gone": ({}, ONCE),
 }
 META = b'<meta name="robots" content="noarchive, unavailable_after: 2020-02-03">'
 CONTINUOUS = ["--set", "schedule.mode=continuous", "--set", "schedule.revisit_default=500ms", "--set",
@@ -54,7 +55,7 @@ class Site:
         if path not in PAGES:
             return 404, {}, b""
         fields = PAGES[path][0]
-        status = 302 if "Location" in fields else 200
+        status = 302 if "Location" in fields else 410 if path == "/gone" else 200
         return status, fields, (META if path == "/meta" else b"") + f"<title>{path}</title>".encode()
 
     def times(self, path):
@@ -97,6 +98,7 @@ def the_operators_own_hosts_are_visited_all_the_same(report, path):
     crawl(site, path + "/crawl", "-c", path + "/own.ini")
     for page in ("/immutable", "/expires", "/short"):
         report.check(f"{page} is visited", len(site.times(page)) >= VISITS // 2, len(site.times(page)))
+    report.equal("/gone has the tries of a page that is not found", len(site.times("/gone")), 3)
     refused = harness.run([f"{harness.OUT}/ragno", "-d", path + "/other", "--set", "revisit.ignore_freshness=yes",
                            "--test-config"])
     report.equal("but not those of others", refused.returncode, 2)

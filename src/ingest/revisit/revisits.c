@@ -266,20 +266,23 @@ static void revisit_visit_times(const ParsedPage *page, RevisitNote *note)
     note->ends_s = (double)page->about.freshness.ends_s;
 }
 
-/* A page that is gone, or was never there to be fetched, is missed; an answer ends that. */
+/* A page that is gone, or was never there to be fetched, is missed; an answer ends that. 410 says
+ * that it is gone for good: all its tries are used up. */
 static void count_miss(const FetchResult *fetch, const PageRef *page, RevisitNote *note)
 {
     bool is_gone = fetch->answer.status == 404 || fetch->answer.status == 410;
-    if (is_gone || page->n_crawls == 0) {
+    if (fetch->answer.status == 410 && !fetch->request.ignores_freshness) {
+        note->misses = UINT8_MAX;
+    } else if (is_gone || page->n_crawls == 0) {
         note->misses = note->misses < UINT8_MAX ? (uint8_t)(note->misses + 1) : UINT8_MAX;
     } else if (fetch->answer.status >= 100) {
         note->misses = 0;
     }
 }
 
-/* Updates a note. Validators come from an answer that brought or confirmed content. 404 and 410
- * count as a miss, and so does no answer at all when the page was never crawled; any other answer
- * ends the misses. ref is the page as it is stored. */
+/* Updates a note. Validators come from an answer that brought or confirmed content. 404 counts as
+ * a miss, and so does no answer at all when the page was never crawled; any other answer ends the
+ * misses. ref is the page as it is stored. */
 static void revisit_visit_note(const ParsedPage *page, const PageRef *ref, RevisitNote *note)
 {
     /* Validators are those of the content that is stored: an incomplete one has none. */
