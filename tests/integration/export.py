@@ -4,6 +4,8 @@ import csv
 import gzip
 import io
 import json
+import os
+import re
 
 import harness
 from sites import Sites, page
@@ -156,5 +158,28 @@ def stored_answers(report, path):
                  (A + "/de", "", None))
 
 
+def quiet_all(report, path):
+    """-q is known to each export: it says nothing, and writes the same."""
+    crawl = path + "/crawl"
+    with Sites(path, ANSWERS) as sites:
+        sites.crawl(crawl, A + "/")
+    usage = harness.run([f"{harness.OUT}/ragno", "export", "--help"]).stdout
+    kinds = [kind for words in re.findall(r"DIR ([a-z|]+) \[OPTION", usage) for kind in words.split("|")]
+    report.check("the kinds are found", len(kinds) >= 7, kinds)
+    said = {}
+    for kind in kinds:
+        written = []
+        for options in ([], ["-q"], ["--quiet"]):
+            result = harness.run([f"{harness.OUT}/ragno", "export", crawl, kind, "-o", f"{path}/{kind}", *options])
+            said[kind] = result.stderr if options == [] else said[kind]
+            report.equal(f"export {kind} {options}", (result.returncode, result.stdout, result.stderr),
+                         (0, "", said[kind] if options == [] else ""))
+            written.append(os.path.getsize(f"{path}/{kind}"))
+            os.remove(f"{path}/{kind}")
+        # The date in a WACZ, and so its length when packed, is another one each time.
+        report.check(f"export {kind} -q writes the same", written[0] > 0 and max(written) - min(written) <= 32 * (kind == "wacz"), written)
+    report.equal("and these have a summary without it", sorted(kind for kind in said if said[kind]), ["text", "wacz", "warc"])
+
+
 if __name__ == "__main__":
-    harness.main(tables, stored_answers)
+    harness.main(tables, stored_answers, quiet_all)
