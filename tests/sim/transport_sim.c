@@ -1,5 +1,6 @@
 #include "transport_sim.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,19 +110,17 @@ static void tell(SimNet *net, uint16_t agent, uint64_t life, TransportEvent *tol
 
 /* ---- the transport --------------------------------------------------------------------------- */
 
+/* The agent of "ragno.CRAWL.what.agent". */
+static uint16_t number_of(const char *subject)
+{
+    return (uint16_t)strtoul(strrchr(subject, '.') + 1, NULL, 10);
+}
+
 static Result do_listen(void *state, const char *subject)
 {
     SimPort *port = state;
-    for (size_t i = 0; i < port->n_subjects; i++) {
-        if (strcmp(port->subjects[i], subject) == 0) {
-            return RESULT_OK;
-        }
-    }
-    if (port->n_subjects == sizeof port->hashes / sizeof *port->hashes) {
-        abort();
-    }
-    port->hashes[port->n_subjects] = hash_64(subject, strlen(subject), 0);
-    (void)snprintf(port->subjects[port->n_subjects++], TRANSPORT_SUBJECT_BYTES, "%s", subject);
+    port->listens = true;
+    port->number = number_of(subject);
     return RESULT_OK;
 }
 
@@ -129,11 +128,6 @@ static Result do_request(void *state, const char *subject, const void *bytes, si
                          uint64_t token)
 {
     return send(state, SIM_MESSAGE, subject, bytes, length, token, 0, true);
-}
-
-static Result do_publish(void *state, const char *subject, const void *bytes, size_t length)
-{
-    return send(state, SIM_MESSAGE, subject, bytes, length, 0, 0, false);
 }
 
 /* reply_to: "agent life token". */
@@ -150,6 +144,13 @@ static Result do_reply(void *state, const char *reply_to, const void *bytes, siz
     tell(port->net, agent, life,
          transport_event_new(TRANSPORT_ANSWER, token, NULL, NULL, bytes, length), true);
     return RESULT_OK;
+}
+
+static Result do_publish(void *state, const char *subject, const void *bytes, size_t length)
+{
+    return isdigit((unsigned char)*subject) != 0
+               ? do_reply(state, subject, bytes, length)
+               : send(state, SIM_MESSAGE, subject, bytes, length, 0, 0, false);
 }
 
 static Result do_get(void *state, const char *key, uint64_t token)
@@ -255,13 +256,11 @@ bool sim_net_is_down(const SimNet *net)
 
 static SimPort *listener(SimNet *net, const char *subject)
 {
-    uint64_t hash = hash_64(subject, strlen(subject), 0);
+    uint16_t number = number_of(subject);
     for (uint16_t i = 0; i < SIM_NET_AGENTS; i++) {
         SimPort *port = &net->ports[i];
-        for (size_t k = 0; port->alive && k < port->n_subjects; k++) {
-            if (port->hashes[k] == hash && strcmp(port->subjects[k], subject) == 0) {
-                return is_cut(net, port) ? NULL : port;
-            }
+        if (port->alive && port->listens && port->number == number) {
+            return is_cut(net, port) ? NULL : port;
         }
     }
     return NULL;
@@ -354,7 +353,6 @@ void sim_net_open(SimNet *net, uint16_t agent, const TransportSink *sink)
                                   .listen = do_listen,
                                   .request = do_request,
                                   .publish = do_publish,
-                                  .reply = do_reply,
                                   .get = do_get,
                                   .put = do_put};
 }

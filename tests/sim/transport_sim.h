@@ -23,9 +23,8 @@ typedef struct SimPort {
     bool up; /* it believes */
     MonoTime cut_until;
     MonoTime still_until; /* what is for it waits */
-    char subjects[8][TRANSPORT_SUBJECT_BYTES];
-    uint64_t hashes[8]; /* of these */
-    size_t n_subjects;
+    bool listens;
+    uint16_t number; /* in the subjects that it listens to */
     Transport transport;
     TransportSink sink;
 } SimPort;

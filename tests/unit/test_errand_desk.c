@@ -83,7 +83,7 @@ static bool on_fetch(void *context, uint64_t ticket, const char *url)
 static void open_side(Side *side, World *w, uint16_t agent)
 {
     ErrandDeskSinks sinks = {.context = side, .told = on_told, .fetch = on_fetch};
-    side->transport = (Transport){.state = side, .request = take_request, .reply = take_reply};
+    side->transport = (Transport){.state = side, .request = take_request, .publish = take_reply};
     node_link_init(&side->link, &side->transport, "test");
     memcpy(side->link.head.uuid, w->table.uuid, sizeof w->table.uuid);
     side->link.head.from = agent;

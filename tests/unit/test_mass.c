@@ -327,7 +327,7 @@ static void begin_agent(World *w, uint16_t i)
     agent->outside = mass_outside(agent->mass);
     page_rank_scorer_set_outside(agent->scorer, &agent->outside);
     w->transports[i] =
-        (Transport){.state = &w->transports[i], .request = post_request, .reply = post_reply};
+        (Transport){.state = &w->transports[i], .request = post_request, .publish = post_reply};
     node_link_init(&agent->link, &w->transports[i], "test");
     agent->link.head.from = i;
     MassDeskOptions options = {.directory = agent->dir, .context = w, .pages = pages_known};

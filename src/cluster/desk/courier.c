@@ -249,10 +249,7 @@ struct Courier {
     Heap due;
     uint64_t last_token;
     Buffer blocks;
-    size_t in_flight;
-    uint64_t sent;
-    uint64_t repeated;
-    uint64_t bytes;
+    CourierStats stats; /* but for agents_away */
 };
 
 Result courier_new(Courier **out, const CourierOptions *options, const CourierSinks *sinks)
@@ -406,7 +403,7 @@ void courier_present(Courier *courier, uint16_t to, MonoTime now)
         customer->not_before = now;
         for (size_t i = 0; i < customer->n; i++) { /* what its former process was sent is lost */
             Parcel *parcel = &customer->parcels[i];
-            courier->in_flight -= parcel->token != 0;
+            courier->stats.in_flight -= parcel->token != 0;
             parcel->token = 0;
             parcel->time = now;
         }
@@ -427,7 +424,7 @@ void courier_lost(Courier *courier, MonoTime now)
 
 static void courier_give_up(Courier *courier, Parcel *parcel, MonoTime again)
 {
-    courier->in_flight -= parcel->token != 0;
+    courier->stats.in_flight -= parcel->token != 0;
     parcel->token = 0;
     parcel->time = again;
 }
@@ -445,9 +442,8 @@ static void send_parcel(Courier *courier, Customer *customer, Parcel *parcel, Mo
     }
     parcel->token = token;
     parcel->time = now;
-    courier->in_flight++;
-    courier->sent++;
-    courier->bytes += courier->blocks.length;
+    courier->stats.in_flight++;
+    courier->stats.sent++;
 }
 
 static void forget_parcel(Customer *customer, size_t i)
@@ -476,7 +472,7 @@ static void repeat(Courier *courier, Customer *customer, size_t i, MonoTime now)
     customer->out += courier->blocks.length - parcel->bytes;
     parcel->bytes = courier->blocks.length;
     parcel->range = range;
-    courier->repeated++;
+    courier->stats.repeated++;
     send_parcel(courier, customer, parcel, now);
 }
 
@@ -554,7 +550,7 @@ bool courier_answer(Courier *courier, uint64_t token, CourierAnswer answer, Mono
     if (answer == COURIER_COMMITTED) {
         OutboxRange range = customer->parcels[i].range;
         range.heard = heard;
-        courier->in_flight--;
+        courier->stats.in_flight--;
         note_present(customer);
         forget_parcel(customer, i);
         courier->sinks.answered(courier->sinks.context, customer->to, &range);
@@ -575,10 +571,7 @@ void courier_stats(const Courier *courier, CourierStats *stats)
 {
     size_t place_in_map = 0;
     const Customer *customer = NULL;
-    *stats = (CourierStats){.in_flight = courier->in_flight,
-                            .sent = courier->sent,
-                            .repeated = courier->repeated,
-                            .bytes = courier->bytes};
+    *stats = courier->stats;
     while ((customer = map_next(&courier->customers, &place_in_map)) != NULL) {
         stats->agents_away += customer->away;
     }

@@ -85,7 +85,6 @@ typedef struct CourierStats {
     size_t in_flight;   /* messages */
     uint64_t sent;
     uint64_t repeated;
-    uint64_t bytes; /* of blocks, sent */
 } CourierStats;
 void courier_stats(const Courier *courier, CourierStats *stats);
 

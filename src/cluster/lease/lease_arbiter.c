@@ -155,8 +155,6 @@ struct LeaseArbiter {
     uint64_t last; /* number given */
     size_t held;
     size_t waiters;
-    uint64_t granted;
-    uint64_t expired;
     uint64_t turned_away;
 };
 
@@ -430,7 +428,6 @@ static LeaseAnswer grant(LeaseArbiter *arbiter, Lease *lease, LeaseClient client
     bool fresh = lease->number == 0;
     free(unlink_waiter(arbiter, lease, client));
     arbiter->held += fresh;
-    arbiter->granted++;
     lease->number = fresh ? ++arbiter->last : lease->number;
     lease->holder = client;
     lease->busy_until = mono_add_ms(now, lease_busy_ms(&arbiter->rules));
@@ -595,7 +592,6 @@ static bool lease_arbiter_serve(LeaseArbiter *arbiter, Lease *lease, MonoTime no
 {
     *hint = (LeaseHint){.address = lease->address};
     if (lease->number > 0 && !mono_before(now, lease->busy_until)) {
-        arbiter->expired++;
         end_lease(arbiter, lease, now);
     }
     if (lease->number > 0) {
@@ -646,10 +642,7 @@ void lease_arbiter_stats(const LeaseArbiter *arbiter, LeaseArbiterStats *stats)
     *stats = (LeaseArbiterStats){
         .addresses = arbiter->leases.count,
         .held = arbiter->held,
-        .waiters = arbiter->waiters,
         .bytes = arbiter->leases.count * (sizeof(Lease) + sizeof(HeapNode *)) +
                  arbiter->leases.capacity * sizeof(MapSlot) + arbiter->waiters * sizeof(Waiter),
-        .granted = arbiter->granted,
-        .expired = arbiter->expired,
         .turned_away = arbiter->turned_away};
 }

@@ -137,10 +137,7 @@ MonoTime lease_arbiter_next(const LeaseArbiter *arbiter);
 typedef struct LeaseArbiterStats {
     size_t addresses; /* known */
     size_t held;
-    size_t waiters;
     size_t bytes;
-    uint64_t granted;     /* new leases and extensions */
-    uint64_t expired;     /* leases that were not released in time */
     uint64_t turned_away; /* wants beyond the bound */
 } LeaseArbiterStats;
 void lease_arbiter_stats(const LeaseArbiter *arbiter, LeaseArbiterStats *stats);

@@ -218,7 +218,6 @@ struct LeaseHolder {
     LeasePeers peers;
     Heap timers;
     uint64_t last; /* number of a message */
-    uint64_t lost;
     size_t held;
 };
 
@@ -525,7 +524,6 @@ void lease_holder_nobody(LeaseHolder *holder, uint16_t to, uint64_t number, Mono
     peer->number = 0;
     peer->silent = true;
     peer->not_before = mono_add_ms(now, NOBODY_MS);
-    holder->lost++;
     for (size_t i = 0; i < peer->n; i++) {
         LeaseClaim *claim = peer->claims[i];
         bool more = i + 1 < peer->n && peer->claims[i + 1] == claim;
@@ -700,8 +698,7 @@ void lease_holder_stats(const LeaseHolder *holder, LeaseHolderStats *stats)
                            .bytes = holder->claims.count * (sizeof(LeaseClaim) + sizeof(void *)) +
                                     holder->claims.capacity * sizeof(MapSlot) +
                                     holder->peers.peers.count * sizeof(LeasePeer),
-                           .messages = holder->last,
-                           .lost = holder->lost};
+                           .messages = holder->last};
     while ((claim = map_next(&holder->claims, &place)) != NULL) {
         const LeasePeer *peer =
             map_get(&holder->peers.peers, map_key(claim->arbiter + UINT64_C(1)));

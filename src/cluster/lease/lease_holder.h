@@ -112,7 +112,6 @@ typedef struct LeaseHolderStats {
     size_t held;
     size_t bytes;
     uint64_t messages;
-    uint64_t lost; /* messages without an answer */
 } LeaseHolderStats;
 void lease_holder_stats(const LeaseHolder *holder, LeaseHolderStats *stats);
 

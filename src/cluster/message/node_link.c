@@ -62,17 +62,17 @@ void node_link_init(NodeLink *link, const Transport *transport, const char *craw
     (void)snprintf(link->crawl, sizeof link->crawl, "%s", crawl);
 }
 
-void node_link_subject(const NodeLink *link, const char *what, uint16_t agent,
-                       char subject[TRANSPORT_SUBJECT_BYTES])
+static void node_link_subject(const NodeLink *link, const char *what, uint16_t agent,
+                              char subject[TRANSPORT_SUBJECT_BYTES])
 {
     (void)snprintf(subject, TRANSPORT_SUBJECT_BYTES, "ragno.%s.%s.%u", link->crawl, what,
                    (unsigned)agent);
 }
 
-Result node_link_listen(const NodeLink *link, const char *what)
+Result node_link_listen(const NodeLink *link)
 {
     char subject[TRANSPORT_SUBJECT_BYTES];
-    node_link_subject(link, what, link->head.from, subject);
+    node_link_subject(link, "*", link->head.from, subject);
     return link->transport->listen(link->transport->state, subject);
 }
 
@@ -118,8 +118,8 @@ WireWriter node_link_begin(const NodeLink *link, Buffer *out)
 void node_link_answer(const NodeLink *link, const WireWriter *writer, const char *reply_to)
 {
     if (writer->rc == RESULT_OK) { /* an answer that is lost is asked for again */
-        (void)link->transport->reply(link->transport->state, reply_to, writer->out->data,
-                                     writer->out->length);
+        (void)link->transport->publish(link->transport->state, reply_to, writer->out->data,
+                                       writer->out->length);
     }
 }
 

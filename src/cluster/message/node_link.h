@@ -121,12 +121,9 @@ static inline uint64_t node_token_number(uint64_t token)
     return token & ((UINT64_C(1) << 56) - 1);
 }
 
-/* The subject "ragno.CRAWL.what.agent". */
-void node_link_subject(const NodeLink *link, const char *what, uint16_t agent,
-                       char subject[TRANSPORT_SUBJECT_BYTES]);
-/* Hears what is sent to this node under a name. */
-Result node_link_listen(const NodeLink *link, const char *what);
-/* As of Transport. */
+/* Hears what is sent to this node. */
+Result node_link_listen(const NodeLink *link);
+/* As of Transport; what: of the subject "ragno.CRAWL.what.agent". */
 Result node_link_request(const NodeLink *link, const char *what, uint16_t agent,
                          const Buffer *bytes, uint64_t token);
 Result node_link_publish(const NodeLink *link, const char *what, uint16_t agent,

@@ -115,7 +115,6 @@ struct Node {
     NodeDesks desks;
     bool begun; /* the desks are there */
     bool told_two;
-    MonoTime confirmed; /* the last time */
     MonoTime next_look; /* at the situation */
     MonoTime leave_end;
     uint64_t pending_epoch; /* of the table that is being committed */
@@ -246,7 +245,6 @@ static void node_take_table(Node *node, const TransportEvent *event, MonoTime no
     case TABLE_NOTHING:
         break;
     case TABLE_CONFIRMED:
-        node->confirmed = now;
         lease_arbiter_confirm(node->desks.leases.arbiter, node->desks.keeper.key.asked);
         break;
     case TABLE_NEWER:
@@ -548,9 +546,8 @@ void node_hear(Node *node, NodeNote *note, MonoTime now)
 
 void node_stats(const Node *node, NodeStats *stats)
 {
-    *stats = (NodeStats){.up = node->link.up, .epoch = node->link.head.epoch};
+    *stats = (NodeStats){.refused = 0};
     if (node->begun) {
-        stats->confirmed = node->confirmed.ns > 0;
         node_desks_stats(&node->desks, stats);
     }
 }

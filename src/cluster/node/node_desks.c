@@ -43,10 +43,7 @@ void node_desks_destroy(NodeDesks *desks)
 
 void node_desks_up(NodeDesks *desks, uint64_t revision, MonoTime now)
 {
-    static const char *const names[] = {"in", "lease", "hint", "ask"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        (void)node_link_listen(desks->link, names[i]);
-    }
+    (void)node_link_listen(desks->link);
     table_keeper_up(&desks->keeper, now);
     members_up(&desks->members, revision, now);
     greet_desk_up(&desks->greet, now);
@@ -205,26 +202,11 @@ MonoTime node_desks_next(const NodeDesks *desks)
 void node_desks_stats(const NodeDesks *desks, NodeStats *stats)
 {
     LeaseArbiterStats arbiter;
-    LeaseHolderStats holder;
-    CourierStats courier;
     lease_arbiter_stats(desks->leases.arbiter, &arbiter);
-    lease_holder_stats(desks->leases.holder, &holder);
-    courier_stats(desks->blocks.courier, &courier);
-    stats->held = holder.held;
-    stats->wanted = holder.wanted;
-    stats->leases_away = holder.away;
-    stats->waits_for = holder.waits_for;
-    stats->arbitrated = arbiter.addresses;
-    stats->lease_bytes = arbiter.bytes + holder.bytes;
-    stats->lease_messages = holder.messages;
-    stats->granted = arbiter.granted;
-    stats->expired = arbiter.expired;
-    stats->in_flight = courier.in_flight;
-    stats->agents_away = courier.agents_away;
+    lease_holder_stats(desks->leases.holder, &stats->leases);
+    courier_stats(desks->blocks.courier, &stats->blocks);
+    stats->leases.bytes += arbiter.bytes;
     stats->agents_awaited = desks->limits.awaited;
-    stats->sent = courier.sent;
-    stats->repeated = courier.repeated;
-    stats->bytes_sent = courier.bytes;
     stats->refused = desks->blocks.refused_ours;
     for (size_t i = 0; i < BLOCK_FAULTS; i++) {
         stats->refused += desks->blocks.refused[i];

@@ -29,25 +29,10 @@
  * What: plain values for status.log and `ragno cluster status`. */
 
 typedef struct NodeStats {
-    bool up;
-    bool confirmed; /* the table, lately */
-    uint64_t epoch;
-    size_t held; /* leases */
-    size_t wanted;
-    size_t leases_away; /* of these, whose arbiter does not answer */
-    uint16_t waits_for; /* that arbiter, or one of them; CLUSTER_NOBODY */
-    size_t arbitrated;  /* addresses that this node decides about */
-    size_t lease_bytes;
-    uint64_t lease_messages;
-    uint64_t granted; /* by this node */
-    uint64_t expired;
-    size_t in_flight; /* messages of blocks */
-    size_t agents_away;
+    LeaseHolderStats leases; /* bytes: with the arbiter's */
+    CourierStats blocks;
     size_t agents_awaited; /* by the ledger of limits */
-    uint64_t sent;
-    uint64_t repeated;
-    uint64_t bytes_sent; /* of blocks, before they are packed */
-    uint64_t refused;    /* blocks of others, and ours by others */
+    uint64_t refused;      /* blocks of others, and ours by others */
 } NodeStats;
 
 typedef struct NodeOptions {
@@ -134,7 +119,6 @@ void node_desks_changed(NodeDesks *desks, const char *key, MonoTime now);
 /* Does what is due, but for limits and the end, which want to know more. */
 void node_desks_work(NodeDesks *desks, MonoTime now);
 MonoTime node_desks_next(const NodeDesks *desks);
-/* Fills in what the desks know. */
 void node_desks_stats(const NodeDesks *desks, NodeStats *stats);
 
 #endif

@@ -1,6 +1,6 @@
 /* Transport: how agents reach each other, and the small values that all of them share.
  *
- *   node --request, publish, reply, get, put--> transport --events--> node
+ *   node --request, publish, get, put--> transport --events--> node
  *
  * What: messages by subject ("ragno.crawl.in.3"), answers to them, and a table of keys and values
  * with revisions. Nothing waits: what comes of a call comes as an event, or not at all. A message
@@ -45,7 +45,7 @@ typedef struct TransportEvent {
     uint64_t token;    /* of the request, get or put that this comes of */
     uint64_t revision; /* TRANSPORT_VALUE, TRANSPORT_STORED */
     char *subject;     /* TRANSPORT_MESSAGE, TRANSPORT_CHANGED; owned, as all of these; else NULL */
-    char *reply_to;    /* of a request: for transport->reply; NULL: it was published */
+    char *reply_to;    /* of a request: for transport->publish; NULL: it was published */
     char *bytes;       /* NUL behind the length */
     size_t length;
     char *text; /* for the operator; may be NULL */
@@ -66,11 +66,12 @@ typedef struct TransportSink {
  * of it. RESULT_LIMIT: too long. RESULT_MEMORY. */
 typedef struct Transport {
     void *state;
+    /* To one subject, which may have a "*"; again has no effect. */
     Result (*listen)(void *state, const char *subject);
     Result (*request)(void *state, const char *subject, const void *bytes, size_t length,
                       uint64_t token);
+    /* Also an answer, to TransportEvent.reply_to. */
     Result (*publish)(void *state, const char *subject, const void *bytes, size_t length);
-    Result (*reply)(void *state, const char *reply_to, const void *bytes, size_t length);
     Result (*get)(void *state, const char *key, uint64_t token);
     Result (*put)(void *state, const char *key, const void *bytes, size_t length, uint64_t expected,
                   uint64_t token);

@@ -10,27 +10,6 @@
 #include "cluster/transport/transport_kv.h"
 #include "cluster/transport/transport_login.h"
 
-/* Transport subjects: what a connection to a NATS server listens to.
- *
- * What: a subscription for each subject. libnats delivers messages in a thread of its own, and
- * after the last one of a closed connection it says so for each subscription. Until then that
- * thread may call back, and what it gives to the library's collector of garbage after
- * nats_CloseAndWait has ended the collector stays allocated. Owns: the subscriptions. Threads:
- * added to and destroyed by one; libnats' threads tell of their ends. Errors: results of the call.
- * Source: natsSubscription_SetOnCompleteCB in nats/nats.h. */
-
-#define SUBJECTS_MOST 10u
-
-typedef struct TransportSubjects {
-    const NatsLibrary *library;
-    natsSubscription *listening[SUBJECTS_MOST];
-    char names[SUBJECTS_MOST][TRANSPORT_SUBJECT_BYTES];
-    size_t n;
-    Mutex mutex; /* RANK_TABLE; guards open */
-    Condition changed;
-    size_t open; /* subscriptions that may still call back */
-} TransportSubjects;
-
 /* Transport setup: options of a connection to a NATS server, as libnats wants them.
  *
  * What: where the server is, who we are, by which certificates both are checked, and how long a
@@ -143,76 +122,6 @@ static Result transport_result(natsStatus status)
                                         : RESULT_CLOSED;
 }
 
-static void transport_subjects_init(TransportSubjects *subjects, const NatsLibrary *library)
-{
-    *subjects = (TransportSubjects){.library = library};
-    mutex_init(&subjects->mutex, RANK_TABLE);
-    condition_init(&subjects->changed);
-}
-
-/* Not before nats_library_close. */
-static void transport_subjects_destroy(TransportSubjects *subjects)
-{
-    condition_destroy(&subjects->changed);
-    mutex_destroy(&subjects->mutex);
-}
-
-static void count_open(TransportSubjects *subjects, size_t more, size_t fewer)
-{
-    mutex_lock(&subjects->mutex);
-    subjects->open += more;
-    subjects->open -= fewer;
-    condition_broadcast(&subjects->changed);
-    mutex_unlock(&subjects->mutex);
-}
-
-static void on_complete(void *context)
-{
-    count_open(context, 0, 1);
-}
-
-/* Once for each subject: a second call has no effect. RESULT_LIMIT: there are SUBJECTS_MOST, or the
- * name is too long. Otherwise what libnats says. */
-static Result transport_subjects_add(TransportSubjects *subjects, natsConnection *connection,
-                                     const char *name, natsMsgHandler take, void *context)
-{
-    const NatsLibrary *library = subjects->library;
-    for (size_t i = 0; i < subjects->n; i++) {
-        if (strcmp(subjects->names[i], name) == 0) {
-            return RESULT_OK;
-        }
-    }
-    if (subjects->n == SUBJECTS_MOST || strlen(name) >= TRANSPORT_SUBJECT_BYTES) {
-        return RESULT_LIMIT;
-    }
-    natsSubscription **place = &subjects->listening[subjects->n];
-    Result rc =
-        transport_result(library->natsConnection_Subscribe(place, connection, name, take, context));
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    (void)snprintf(subjects->names[subjects->n++], TRANSPORT_SUBJECT_BYTES, "%s", name);
-    count_open(subjects, 1, 0);
-    if (library->natsSubscription_SetOnCompleteCB(*place, on_complete, subjects) != NATS_OK) {
-        count_open(subjects, 0, 1); /* it is closed already */
-    }
-    return RESULT_OK;
-}
-
-/* Of a closed connection: ends all when nothing calls back any more, or it is that late. */
-static void transport_subjects_end(TransportSubjects *subjects, MonoTime until)
-{
-    mutex_lock(&subjects->mutex);
-    while (subjects->open > 0 &&
-           condition_wait_until(&subjects->changed, &subjects->mutex, until)) {
-    }
-    mutex_unlock(&subjects->mutex);
-    for (size_t i = 0; i < subjects->n; i++) {
-        subjects->library->natsSubscription_Destroy(subjects->listening[i]);
-    }
-    subjects->n = 0;
-}
-
 /* ---- Transport NATS ---- */
 
 #define CLOSE_MS     2000
@@ -221,6 +130,7 @@ static void transport_subjects_end(TransportSubjects *subjects, MonoTime until)
 #define KIND_PUT     'p'
 #define KIND_MAKING  'm'
 #define REPLY_BYTES  128u
+#define LISTENS_MOST 3u /* answers, changes, messages */
 
 struct TransportNats {
     const NatsLibrary *library;
@@ -232,14 +142,16 @@ struct TransportNats {
     unsigned replicas;
     natsOptions *options;
     natsConnection *connection;
-    TransportSubjects subjects;
+    natsSubscription *listening[LISTENS_MOST];
+    size_t n_listening;
     char inbox[64];
     atomic_bool up;
     atomic_bool closing;
     atomic_bool told; /* why the bucket cannot be used */
-    Mutex mutex;      /* RANK_TABLE; guards closed */
+    Mutex mutex;      /* RANK_TABLE; guards what follows */
     Condition changed;
     bool closed; /* the library has said so: no event of the connection follows */
+    size_t open; /* subscriptions that may still call back */
 };
 
 /* ---- events ---- */
@@ -463,11 +375,48 @@ static void transport_nats_on_error(natsConnection *connection, natsSubscription
 
 /* ---- what a node does with it ---- */
 
+/* libnats delivers messages in a thread of its own, and after the last one of a closed connection
+ * it says so for each subscription. Until then that thread may call back, and what it gives to the
+ * library's collector of garbage after nats_CloseAndWait has ended the collector stays allocated.
+ * Source: natsSubscription_SetOnCompleteCB in nats/nats.h. */
+static void count_open(TransportNats *nats, size_t more, size_t fewer)
+{
+    mutex_lock(&nats->mutex);
+    nats->open += more;
+    nats->open -= fewer;
+    condition_broadcast(&nats->changed);
+    mutex_unlock(&nats->mutex);
+}
+
+static void on_complete(void *context)
+{
+    count_open(context, 0, 1);
+}
+
+static Result transport_nats_subscribe(TransportNats *nats, const char *subject,
+                                       natsMsgHandler take)
+{
+    const NatsLibrary *library = nats->library;
+    natsSubscription **place = &nats->listening[nats->n_listening];
+    Result rc = transport_result(
+        library->natsConnection_Subscribe(place, nats->connection, subject, take, nats));
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    nats->n_listening++;
+    count_open(nats, 1, 0);
+    if (library->natsSubscription_SetOnCompleteCB(*place, on_complete, nats) != NATS_OK) {
+        count_open(nats, 0, 1); /* it is closed already */
+    }
+    return RESULT_OK;
+}
+
 /* A subscription outlives connections: the library renews it. */
 static Result do_listen(void *state, const char *subject)
 {
     TransportNats *nats = state;
-    return transport_subjects_add(&nats->subjects, nats->connection, subject, on_message, nats);
+    return nats->n_listening == LISTENS_MOST ? RESULT_OK
+                                             : transport_nats_subscribe(nats, subject, on_message);
 }
 
 static Result do_request(void *state, const char *subject, const void *bytes, size_t length,
@@ -569,12 +518,9 @@ static Result subscribe(TransportNats *nats)
     (void)snprintf(nats->inbox, sizeof nats->inbox, "%s", inbox);
     library->natsInbox_Destroy(inbox);
     (void)snprintf(subject, sizeof subject, "%s.>", nats->inbox);
-    rc = transport_subjects_add(&nats->subjects, nats->connection, subject,
-                                transport_nats_on_answer, nats);
+    rc = transport_nats_subscribe(nats, subject, transport_nats_on_answer);
     kv_subject_of_key(nats->crawl, ">", subject);
-    return rc != RESULT_OK ? rc
-                           : transport_subjects_add(&nats->subjects, nats->connection, subject,
-                                                    on_change, nats);
+    return rc == RESULT_OK ? transport_nats_subscribe(nats, subject, on_change) : rc;
 }
 
 /* The library calls nothing back for a connection that was there at once. */
@@ -620,13 +566,11 @@ Result transport_nats_open(TransportNats **out, const TransportNatsOptions *opti
                                   .listen = do_listen,
                                   .request = do_request,
                                   .publish = do_publish,
-                                  .reply = do_publish,
                                   .get = do_get,
                                   .put = do_put};
     (void)snprintf(nats->crawl, sizeof nats->crawl, "%s", options->crawl);
     mutex_init(&nats->mutex, RANK_TABLE);
     condition_init(&nats->changed);
-    transport_subjects_init(&nats->subjects, library);
     Result rc = nats->url == NULL ? RESULT_MEMORY
                                   : transport_setup(library, &nats->options, options, error);
     if (rc == RESULT_OK && set_callbacks(nats) != NATS_OK) {
@@ -657,15 +601,17 @@ void transport_nats_close(TransportNats *nats)
         library->natsConnection_Close(nats->connection);
         MonoTime until = mono_add_ms(mono_now(), CLOSE_MS);
         mutex_lock(&nats->mutex);
-        while (!nats->closed && condition_wait_until(&nats->changed, &nats->mutex, until)) {
+        while ((!nats->closed || nats->open > 0) &&
+               condition_wait_until(&nats->changed, &nats->mutex, until)) {
         }
         mutex_unlock(&nats->mutex);
-        transport_subjects_end(&nats->subjects, until);
+    }
+    for (size_t i = 0; i < nats->n_listening; i++) {
+        library->natsSubscription_Destroy(nats->listening[i]);
     }
     library->natsConnection_Destroy(nats->connection);
     library->natsOptions_Destroy(nats->options);
     nats_library_close(library, CLOSE_MS); /* none of its threads calls back afterwards */
-    transport_subjects_destroy(&nats->subjects);
     condition_destroy(&nats->changed);
     mutex_destroy(&nats->mutex);
     free(nats->url);

@@ -151,9 +151,9 @@ static void cluster_sinks_tell_status(void *context, Buffer *text)
     }
     NodeStats node;
     node_stats(part->node, &node);
-    if (node.leases_away > 0) {
-        (void)buffer_printf(text, "leases_away=%zu waits_for=%u ", node.leases_away,
-                            (unsigned)node.waits_for);
+    if (node.leases.away > 0) {
+        (void)buffer_printf(text, "leases_away=%zu waits_for=%u ", node.leases.away,
+                            (unsigned)node.leases.waits_for);
     }
     if (part->config->fetch_rate > 0) {
         (void)buffer_printf(text, "rate=%llu ", (unsigned long long)atomic_load(&part->rate));

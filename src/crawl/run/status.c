@@ -89,8 +89,8 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
     if (now->frontier.resolving > now->frontier.front) {
         return "dns";
     }
-    bool leasing = now->frontier.acquired == 0 && now->cluster.node.wanted > 0;
-    if (now->clustered && (leasing || now->cluster.node.leases_away > 0)) {
+    bool leasing = now->frontier.acquired == 0 && now->cluster.node.leases.wanted > 0;
+    if (now->clustered && (leasing || now->cluster.node.leases.away > 0)) {
         return "cluster";
     }
     if (now->frontier.front > 0) {

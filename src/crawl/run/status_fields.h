@@ -231,25 +231,25 @@
 /* Of an agent of a cluster. */
 #define STATUS_CLUSTER_FIELDS(FIELD) \
     FIELD("agent", int, s->cluster.agent, NO_METRIC, "", "", "") \
-    FIELD("leases", int, s->cluster.node.held, GAUGE, "leases", "", \
+    FIELD("leases", int, s->cluster.node.leases.held, GAUGE, "leases", "", \
           "Shared addresses that this agent may use") \
-    FIELD("leases_wanted", int, s->cluster.node.wanted, GAUGE, "leases_wanted", "", \
+    FIELD("leases_wanted", int, s->cluster.node.leases.wanted, GAUGE, "leases_wanted", "", \
           "Shared addresses that it has something for and waits for") \
-    FIELD("lease_messages", int, s->cluster.node.lease_messages, \
+    FIELD("lease_messages", int, s->cluster.node.leases.messages, \
           COUNTER, "lease_messages_total", "", "Messages about these") \
-    FIELD("lease_bytes", int, s->cluster.node.lease_bytes, GAUGE, "lease_memory_bytes", "", \
+    FIELD("lease_bytes", int, s->cluster.node.leases.bytes, GAUGE, "lease_memory_bytes", "", \
           "Memory of leases") \
     FIELD("outbox_bytes", int, s->cluster.outbox_bytes, GAUGE, "outbox_bytes", "", \
           "Links for other agents that wait on the disk (cluster.outbox)") \
     FIELD("inbox_bytes", int, s->cluster.inbox_bytes, GAUGE, "inbox_bytes", "", \
           "Links of other agents that wait for their commit") \
-    FIELD("blocks_sent", int, s->cluster.node.sent, COUNTER, "blocks_sent_total", "", \
+    FIELD("blocks_sent", int, s->cluster.node.blocks.sent, COUNTER, "blocks_sent_total", "", \
           "Messages with links, sent") \
-    FIELD("blocks_repeated", int, s->cluster.node.repeated, COUNTER, "blocks_repeated_total", "", \
+    FIELD("blocks_repeated", int, s->cluster.node.blocks.repeated, COUNTER, "blocks_repeated_total", "", \
           "Of these, sent again because no answer came") \
     FIELD("blocks_refused", int, s->cluster.node.refused, COUNTER, "blocks_refused_total", "", \
           "Messages of others that were refused, and ours by others") \
-    FIELD("agents_away", int, s->cluster.node.agents_away, GAUGE, "agents_away", "", \
+    FIELD("agents_away", int, s->cluster.node.blocks.agents_away, GAUGE, "agents_away", "", \
           "Agents that something waits for and that are not there") \
     FIELD("agents_awaited", int, s->cluster.node.agents_awaited, GAUGE, "agents_awaited", "", \
           "Agents that must say what they have used of the crawl's limits before more is given out")
