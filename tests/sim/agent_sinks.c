@@ -144,19 +144,12 @@ static void new_table(void *context, const ClusterTable *table)
     (void)table_chore_tell(&agent->table, table);
 }
 
-static void lease_news(void *context, const LeaseNews *news)
+static void lease_notice(void *context, const LeaseNotice *notice)
 {
     Agent *agent = context;
     agent->leases =
         checked(reallocarray(agent->leases, agent->n_leases + 1, sizeof *agent->leases));
-    agent->leases[agent->n_leases++] =
-        (LeaseNotice){.kind = news->kind == LEASE_NEWS_GRANTED  ? LEASE_NOTICE_GRANTED
-                              : news->kind == LEASE_NEWS_OTHERS ? LEASE_NOTICE_CONTENDED
-                                                                : LEASE_NOTICE_ENDED,
-                      .address = news->address,
-                      .ticket = news->ticket,
-                      .end = news->end,
-                      .contended = news->others};
+    agent->leases[agent->n_leases++] = *notice;
 }
 
 static void sink_block(void *context, InboxItem *item)
@@ -254,7 +247,7 @@ NodeSinks agent_node_sinks(Agent *agent)
                        .save_identity = save_identity,
                        .out = sink_out,
                        .new_table = new_table,
-                       .leases = {.context = agent, .take = lease_news},
+                       .leases = {.context = agent, .take = lease_notice},
                        .blocks = {.context = agent,
                                   .read = read_outbox,
                                   .answered = sink_answered,

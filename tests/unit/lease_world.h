@@ -129,7 +129,7 @@ static inline bool lease_world_is_cut(const LeaseWorld *world, uint16_t agent)
 
 /* ---- the workbench in small ---- */
 
-static inline void lease_world_take_news(void *context, const LeaseNews *news)
+static inline void lease_world_take_news(void *context, const LeaseNotice *news)
 {
     LeaseWorldAgent *agent = context;
     LeaseWorld *world = agent->world;
@@ -137,10 +137,10 @@ static inline void lease_world_take_news(void *context, const LeaseNews *news)
     if (!use->asked || news->ticket != use->ticket) {
         return;
     }
-    if (news->kind == LEASE_NEWS_GRANTED) {
+    if (news->kind == LEASE_NOTICE_GRANTED) {
         use->held = true;
         use->end = news->end;
-        use->gives_back = news->others && dice_below(&world->dice, 4) == 0;
+        use->gives_back = news->contended && dice_below(&world->dice, 4) == 0;
     } else {
         use->gives_back = true;
     }
@@ -261,7 +261,7 @@ static inline void lease_world_start(LeaseWorld *world, uint16_t number)
 {
     LeaseWorldAgent *agent = &world->agents[number];
     const LeaseWorldOptions *options = &world->options;
-    LeaseNewsSink sink = {.context = agent, .take = lease_world_take_news};
+    LeaseNoticeSink sink = {.context = agent, .take = lease_world_take_news};
     Arbiters arbiters;
     int64_t back = options->no_floor ? 4 * lease_rest_ms(&options->arbiters) : 0;
     agent->world = world;

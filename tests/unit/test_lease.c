@@ -6,10 +6,10 @@
 static const LeaseRules rules = {
     .term_ms = 30000, .fetch_ms = 120000, .delay_ms = 1000, .confirm_ms = 30000};
 
-static LeaseNews last_news;
+static LeaseNotice last_news;
 static unsigned n_news;
 
-static void note_news(void *context, const LeaseNews *news)
+static void note_news(void *context, const LeaseNotice *news)
 {
     (void)context;
     last_news = *news;
@@ -265,7 +265,7 @@ static void addresses_beyond_the_bound_wait_outside(void)
 static LeaseHolder *holder_at(int64_t ms)
 {
     LeaseHolder *holder = NULL;
-    LeaseNewsSink sink = {.take = note_news};
+    LeaseNoticeSink sink = {.take = note_news};
     const uint8_t uuid[CLUSTER_UUID_BYTES] = {1};
     ClusterTable table;
     Arbiters arbiters;
@@ -290,7 +290,7 @@ static void a_holder_counts_from_when_it_asked(void)
     CU_ASSERT_TRUE(message.n == 1 && message.items[0].ask == LEASE_WANT);
     CU_ASSERT_FALSE(lease_holder_message(holder, at(6), &message));
     lease_holder_answer(holder, 0, message.number, &granted, 1, at(1005));
-    CU_ASSERT_TRUE(n_news == 1 && last_news.kind == LEASE_NEWS_GRANTED && last_news.ticket == 1);
+    CU_ASSERT_TRUE(n_news == 1 && last_news.kind == LEASE_NOTICE_GRANTED && last_news.ticket == 1);
     CU_ASSERT_EQUAL(last_news.end.ns, at(30005).ns);
     /* At two thirds it asks for more, and says what it has. */
     CU_ASSERT_EQUAL(lease_holder_next(holder).ns, at(20005).ns);
@@ -319,11 +319,11 @@ static void an_end_is_told_once_and_a_late_answer_not_believed(void)
     lease_holder_answer(holder, 0, second.number, &granted, 1, at(3100));
     CU_ASSERT_EQUAL(n_news, 1);
     lease_holder_hint(holder, 0, LEASE_OTHERS, &address, at(3200));
-    CU_ASSERT_TRUE(n_news == 2 && last_news.kind == LEASE_NEWS_OTHERS);
+    CU_ASSERT_TRUE(n_news == 2 && last_news.kind == LEASE_NOTICE_CONTENDED);
     for (int64_t ms = 3200; ms < 60000; ms += 100) { /* it does not ask for more then */
         CU_ASSERT_FALSE(lease_holder_message(holder, at(ms), &second));
     }
-    CU_ASSERT_TRUE(n_news == 3 && last_news.kind == LEASE_NEWS_ENDED);
+    CU_ASSERT_TRUE(n_news == 3 && last_news.kind == LEASE_NOTICE_ENDED);
     lease_holder_release(holder, &address, at(61000), at(60000));
     CU_ASSERT_TRUE(lease_holder_message(holder, at(60100), &second));
     CU_ASSERT_TRUE(second.n == 1 && second.items[0].ask == LEASE_RELEASE);
@@ -347,7 +347,7 @@ static void after_a_sleep_nothing_is_held(void)
     lease_holder_answer(holder, 0, message.number, &granted, 1, at(10));
     lease_holder_lose_all(holder, at(100));
     lease_holder_work(holder, at(100));
-    CU_ASSERT_TRUE(n_news == 2 && last_news.kind == LEASE_NEWS_ENDED);
+    CU_ASSERT_TRUE(n_news == 2 && last_news.kind == LEASE_NOTICE_ENDED);
     lease_holder_delete(holder);
 }
 

@@ -8,7 +8,7 @@
 #define PACE_MOST  1000
 
 Result lease_desk_init(LeaseDesk *desk, NodeLink *link, const LeaseRules *rules, size_t addresses,
-                       uint64_t dead_below, bool alone, const LeaseNewsSink *sink, MonoTime now)
+                       uint64_t dead_below, bool alone, const LeaseNoticeSink *sink, MonoTime now)
 {
     *desk = (LeaseDesk){.link = link,
                         .rules = *rules,
@@ -80,7 +80,7 @@ Result lease_desk_set(LeaseDesk *desk, const ClusterTable *table, MonoTime now)
     int64_t pace = PACE_MS + (int64_t)one.n;
     desk->pace_ms = pace < PACE_MOST ? pace : PACE_MOST;
     lease_holder_set_pace(desk->holder, desk->pace_ms);
-    if (lease_arbiter_set(desk->arbiter, &one, table->epoch, now) != LEASE_FLOOR_SAME) {
+    if (lease_arbiter_set(desk->arbiter, &one, table->epoch, now)) {
         begin_census(desk, now);
     }
     lease_holder_set(desk->holder, &other, now);
@@ -144,7 +144,7 @@ static void ask_for_held(LeaseDesk *desk, MonoTime now)
 {
     desk->next_census = mono_add_ms(now, CENSUS_AGAIN_MS + desk->link->pace_ms);
     end_census(desk, now);
-    MonoTime rested = lease_floor_end(lease_arbiter_floor(desk->arbiter)); /* in any case */
+    MonoTime rested = lease_arbiter_rested(desk->arbiter); /* in any case */
     if (!desk->counting || !mono_before(now, mono_later(desk->settled, rested))) {
         desk->counting = false;
         desk->next_census = MONO_NEVER;
@@ -187,7 +187,7 @@ static bool learn_held(LeaseDesk *desk, const TransportEvent *event, uint64_t ed
     }
     size_t n = wire_get_list(&reader, &node_lease_held, desk->held, LEASE_HELD_MOST);
     bool good = wire_reader_ended(&reader);
-    bool rests = mono_before(now, lease_floor_end(lease_arbiter_floor(desk->arbiter)));
+    bool rests = mono_before(now, lease_arbiter_rested(desk->arbiter));
     LeaseClient client = {head.from, head.session};
     for (size_t i = 0; good && rests && i < n; i++) {
         good = lease_arbiter_learn(desk->arbiter, client, &desk->held[i], now) == RESULT_OK;

@@ -54,7 +54,7 @@ typedef struct LeaseDesk {
 /* The link's agent and session are set. alone: no former process of this agent can hold anything.
  * RESULT_MEMORY: it is to be destroyed all the same. */
 Result lease_desk_init(LeaseDesk *desk, NodeLink *link, const LeaseRules *rules, size_t addresses,
-                       uint64_t dead_below, bool alone, const LeaseNewsSink *sink, MonoTime now);
+                       uint64_t dead_below, bool alone, const LeaseNoticeSink *sink, MonoTime now);
 void lease_desk_destroy(LeaseDesk *desk);
 
 /* This agent stops: gives back what it holds, and grants nothing from now on. */

@@ -6,41 +6,57 @@
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
 
+/* The longest that anything of this may last. */
+static int64_t lease_arbiter_drifted(int64_t ms)
+{
+    return ms + ms / LEASE_DRIFT + 1;
+}
+
 /* ---- Lease floor ---- */
 
 int64_t lease_busy_ms(const LeaseRules *rules)
 {
     int64_t busy = rules->term_ms + rules->fetch_ms + rules->delay_ms;
-    return busy + busy / LEASE_DRIFT + 1;
+    return lease_arbiter_drifted(busy);
 }
 
 int64_t lease_rest_ms(const LeaseRules *rules)
 {
     int64_t looks = rules->confirm_ms + rules->stale_ms;
-    int64_t confirm = looks + looks / LEASE_DRIFT + 1;
-    return lease_busy_ms(rules) + confirm;
+    return lease_busy_ms(rules) + lease_arbiter_drifted(looks);
 }
 
-void lease_floor_init(LeaseFloor *floor, const LeaseRules *rules, uint16_t self, MonoTime now)
+#define FLOOR_TABLES 64u /* changes of arbiters within one rest; beyond, everything rests */
+
+/* Arbiters until some moment. */
+typedef struct LeaseFormer {
+    Arbiters arbiters;
+    MonoTime until;
+} LeaseFormer;
+
+typedef struct LeaseFloor {
+    int64_t rest_ms;
+    uint16_t self;
+    bool closed;              /* nothing is granted any more */
+    MonoTime floor;           /* nothing is granted before */
+    MonoTime confirmed_until; /* nor after */
+    uint64_t epoch;
+    Arbiters arbiters;
+    LeaseFormer formers[FLOOR_TABLES];
+    size_t n_formers;
+} LeaseFloor;
+
+static bool lease_floor_may_grant(const LeaseFloor *floor, MonoTime now)
 {
-    int64_t rest_ms = lease_rest_ms(rules);
-    *floor = (LeaseFloor){.rest_ms = rest_ms,
-                          .confirm_ms = rules->confirm_ms,
-                          .self = self,
-                          .floor = mono_add_ms(now, rest_ms),
-                          .confirmed_until = now};
+    return !floor->closed && mono_before(now, floor->confirmed_until);
 }
 
-void lease_floor_destroy(LeaseFloor *floor)
+static bool lease_floor_is_mine(const LeaseFloor *floor, const IpAddress *address)
 {
-    for (size_t i = 0; i < floor->n_formers; i++) {
-        arbiters_destroy(&floor->formers[i].arbiters);
-    }
-    arbiters_destroy(&floor->arbiters);
-    floor->n_formers = 0;
+    return arbiters_find(&floor->arbiters, address) == floor->self;
 }
 
-/* Forgets arbiters of whom nothing can be left. */
+/* Forgets arbiters of whom nothing can be left; MONO_NEVER: all. */
 static void drop_formers(LeaseFloor *floor, MonoTime now)
 {
     size_t kept = 0;
@@ -55,7 +71,8 @@ static void drop_formers(LeaseFloor *floor, MonoTime now)
     floor->n_formers = kept;
 }
 
-MonoTime lease_floor_of(const LeaseFloor *floor, const IpAddress *address)
+/* When an address may be granted first. */
+static MonoTime lease_floor_of(const LeaseFloor *floor, const IpAddress *address)
 {
     MonoTime first = floor->floor;
     for (size_t i = 0; i < floor->n_formers; i++) {
@@ -65,54 +82,6 @@ MonoTime lease_floor_of(const LeaseFloor *floor, const IpAddress *address)
         }
     }
     return first;
-}
-
-MonoTime lease_floor_end(const LeaseFloor *floor)
-{
-    MonoTime end = floor->floor;
-    for (size_t i = 0; i < floor->n_formers; i++) {
-        end = mono_later(end, mono_add_ms(floor->formers[i].until, floor->rest_ms));
-    }
-    return end;
-}
-
-/* Under a table that was not seen another agent may have been the arbiter of any address. If it had
- * been there while the last confirmation was good, that agent would rest still, and has granted
- * nothing.
- */
-LeaseFloorChange lease_floor_set(LeaseFloor *floor, Arbiters *arbiters, uint64_t epoch,
-                                 MonoTime now)
-{
-    bool lapsed = !lease_floor_may_grant(floor, now);
-    bool same = epoch == floor->epoch;
-    if (same || (!lapsed && arbiters_equal(&floor->arbiters, arbiters))) {
-        floor->epoch = epoch;
-        arbiters_destroy(arbiters);
-        return LEASE_FLOOR_SAME;
-    }
-    drop_formers(floor, now);
-    bool raised = lapsed || floor->n_formers == LEASE_FLOOR_TABLES;
-    if (raised) {
-        floor->floor = mono_add_ms(now, floor->rest_ms);
-        arbiters_destroy(&floor->arbiters);
-    } else {
-        floor->formers[floor->n_formers++] = (LeaseFormer){floor->arbiters, now};
-    }
-    floor->epoch = epoch;
-    floor->arbiters = *arbiters;
-    *arbiters = (Arbiters){.n = 0};
-    return raised ? LEASE_FLOOR_RAISED : LEASE_FLOOR_MOVED;
-}
-
-void lease_floor_confirm(LeaseFloor *floor, MonoTime asked)
-{
-    floor->confirmed_until =
-        mono_later(floor->confirmed_until, mono_add_ms(asked, floor->confirm_ms));
-}
-
-void lease_floor_lapse(LeaseFloor *floor, MonoTime now)
-{
-    floor->confirmed_until = mono_earlier(now, floor->confirmed_until);
 }
 
 /* ---- Lease arbiter ---- */
@@ -199,7 +168,11 @@ Result lease_arbiter_new(LeaseArbiter **out, const LeaseRules *rules, uint16_t s
     }
     arbiter->rules = *rules;
     arbiter->most = most;
-    lease_floor_init(&arbiter->floor, rules, self, now);
+    int64_t rest_ms = lease_rest_ms(rules);
+    arbiter->floor = (LeaseFloor){.rest_ms = rest_ms,
+                                  .self = self,
+                                  .floor = mono_add_ms(now, rest_ms),
+                                  .confirmed_until = now};
     map_init(&arbiter->leases);
     map_init(&arbiter->clients);
     heap_init(&arbiter->due);
@@ -248,7 +221,8 @@ void lease_arbiter_delete(LeaseArbiter *arbiter)
     while ((client = map_next(&arbiter->clients, &place)) != NULL) {
         free(client);
     }
-    lease_floor_destroy(&arbiter->floor);
+    drop_formers(&arbiter->floor, MONO_NEVER);
+    arbiters_destroy(&arbiter->floor.arbiters);
     map_destroy(&arbiter->leases);
     map_destroy(&arbiter->clients);
     heap_destroy(&arbiter->due);
@@ -289,23 +263,57 @@ static void raise_all(LeaseArbiter *arbiter)
     }
 }
 
-LeaseFloorChange lease_arbiter_set(LeaseArbiter *arbiter, Arbiters *arbiters, uint64_t epoch,
-                                   MonoTime now)
+/* Under a table that was not seen another agent may have been the arbiter of any address. If it had
+ * been there while the last confirmation was good, that agent would rest still, and has granted
+ * nothing. */
+bool lease_arbiter_set(LeaseArbiter *arbiter, Arbiters *arbiters, uint64_t epoch, MonoTime now)
 {
-    LeaseFloorChange change = lease_floor_set(&arbiter->floor, arbiters, epoch, now);
-    if (change == LEASE_FLOOR_RAISED) {
+    LeaseFloor *floor = &arbiter->floor;
+    bool lapsed = !lease_floor_may_grant(floor, now);
+    bool same = epoch == floor->epoch;
+    floor->epoch = epoch;
+    if (same || (!lapsed && arbiters_equal(&floor->arbiters, arbiters))) {
+        arbiters_destroy(arbiters);
+        return false;
+    }
+    drop_formers(floor, now);
+    if (lapsed || floor->n_formers == FLOOR_TABLES) {
+        floor->floor = mono_add_ms(now, floor->rest_ms);
+        arbiters_destroy(&floor->arbiters);
         raise_all(arbiter);
+    } else {
+        floor->formers[floor->n_formers++] = (LeaseFormer){floor->arbiters, now};
     }
-    if (change != LEASE_FLOOR_SAME) {
-        forget_foreign(arbiter);
-    }
-    return change;
+    floor->arbiters = *arbiters;
+    *arbiters = (Arbiters){.n = 0};
+    forget_foreign(arbiter);
+    return true;
 }
 
-/* The longest that anything of this may last. */
-static int64_t lease_arbiter_drifted(int64_t ms)
+void lease_arbiter_confirm(LeaseArbiter *arbiter, MonoTime asked)
 {
-    return ms + ms / LEASE_DRIFT + 1;
+    MonoTime until = mono_add_ms(asked, arbiter->rules.confirm_ms);
+    arbiter->floor.confirmed_until = mono_later(arbiter->floor.confirmed_until, until);
+}
+
+void lease_arbiter_lapse(LeaseArbiter *arbiter, MonoTime now)
+{
+    arbiter->floor.confirmed_until = mono_earlier(now, arbiter->floor.confirmed_until);
+}
+
+MonoTime lease_arbiter_rested(const LeaseArbiter *arbiter)
+{
+    const LeaseFloor *floor = &arbiter->floor;
+    MonoTime end = floor->floor;
+    for (size_t i = 0; i < floor->n_formers; i++) {
+        end = mono_later(end, mono_add_ms(floor->formers[i].until, floor->rest_ms));
+    }
+    return end;
+}
+
+void lease_arbiter_close(LeaseArbiter *arbiter)
+{
+    arbiter->floor.closed = true;
 }
 
 void lease_arbiter_know(LeaseArbiter *arbiter, MonoTime now)
@@ -314,13 +322,10 @@ void lease_arbiter_know(LeaseArbiter *arbiter, MonoTime now)
     MonoTime rested = mono_add_ms(now, lease_arbiter_drifted(arbiter->rules.delay_ms));
     size_t place_in_map = 0;
     Lease *lease = NULL;
-    if (!mono_before(rested, lease_floor_end(floor))) {
+    if (!mono_before(rested, lease_arbiter_rested(arbiter))) {
         return;
     }
-    for (size_t i = 0; i < floor->n_formers; i++) {
-        arbiters_destroy(&floor->formers[i].arbiters);
-    }
-    floor->n_formers = 0;
+    drop_formers(floor, MONO_NEVER);
     floor->floor = rested;
     while ((lease = map_next(&arbiter->leases, &place_in_map)) != NULL) {
         if (lease->number == 0 && mono_before(rested, lease->free_at)) {
@@ -328,11 +333,6 @@ void lease_arbiter_know(LeaseArbiter *arbiter, MonoTime now)
         }
         lease_arbiter_place(arbiter, lease);
     }
-}
-
-LeaseFloor *lease_arbiter_floor(LeaseArbiter *arbiter)
-{
-    return &arbiter->floor;
 }
 
 /* ---- one address ---- */
@@ -524,8 +524,7 @@ static bool is_former(LeaseClient client, uint16_t agent, uint64_t below)
 static void drop_sessions(LeaseArbiter *arbiter, uint16_t agent, uint64_t session,
                           uint64_t dead_below, MonoTime now)
 {
-    MonoTime rested =
-        mono_add_ms(now, arbiter->rules.delay_ms + arbiter->rules.delay_ms / LEASE_DRIFT + 1);
+    MonoTime rested = mono_add_ms(now, lease_arbiter_drifted(arbiter->rules.delay_ms));
     size_t place_in_map = 0;
     Lease *lease = NULL;
     while ((lease = map_next(&arbiter->leases, &place_in_map)) != NULL) {

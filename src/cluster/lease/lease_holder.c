@@ -212,7 +212,7 @@ struct LeaseHolder {
     LeaseRules rules;
     int64_t pace_ms;
     bool silent;
-    LeaseNewsSink sink;
+    LeaseNoticeSink sink;
     Arbiters arbiters;
     Map claims; /* by address */
     LeasePeers peers;
@@ -224,7 +224,7 @@ struct LeaseHolder {
 /* ---- birth ---- */
 
 Result lease_holder_new(LeaseHolder **out, const LeaseRules *rules, int64_t pace_ms,
-                        const LeaseNewsSink *sink)
+                        const LeaseNoticeSink *sink)
 {
     LeaseHolder *holder = calloc(1, sizeof *holder);
     if (holder == NULL) {
@@ -275,14 +275,14 @@ static void forget_if_idle(LeaseHolder *holder, LeaseClaim *claim)
     free(claim);
 }
 
-static void lease_holder_tell(LeaseHolder *holder, const LeaseClaim *claim, LeaseNewsKind kind)
+static void lease_holder_tell(LeaseHolder *holder, const LeaseClaim *claim, LeaseNoticeKind kind)
 {
-    LeaseNews news = {.kind = kind,
-                      .address = claim->address,
-                      .ticket = claim->ticket,
-                      .end = claim->end,
-                      .others = claim->others};
-    holder->sink.take(holder->sink.context, &news);
+    LeaseNotice notice = {.kind = kind,
+                          .address = claim->address,
+                          .ticket = claim->ticket,
+                          .end = claim->end,
+                          .contended = claim->others};
+    holder->sink.take(holder->sink.context, &notice);
 }
 
 static LeaseClaim *claim_of(LeaseHolder *holder, const IpAddress *address)
@@ -328,8 +328,8 @@ void lease_holder_want(LeaseHolder *holder, const IpAddress *address, uint64_t t
         claim = add_claim(holder, address);
     }
     if (claim == NULL) {
-        LeaseNews news = {.kind = LEASE_NEWS_ENDED, .address = *address, .ticket = ticket};
-        holder->sink.take(holder->sink.context, &news);
+        LeaseNotice notice = {.kind = LEASE_NOTICE_ENDED, .address = *address, .ticket = ticket};
+        holder->sink.take(holder->sink.context, &notice);
         return;
     }
     if (claim->held) {
@@ -445,7 +445,7 @@ static void take_grant(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *
     claim->rest_end = (MonoTime){0};
     claim->end = mono_later(claim->end, mono_add_ms(asked, holder->rules.term_ms));
     set_timer(holder, claim, mono_add_ms(asked, holder->rules.term_ms * 2 / 3));
-    lease_holder_tell(holder, claim, LEASE_NEWS_GRANTED);
+    lease_holder_tell(holder, claim, LEASE_NOTICE_GRANTED);
 }
 
 static void take_wait(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *item,
@@ -457,7 +457,7 @@ static void take_wait(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *i
     } else if (item->number == claim->number) {
         if (answer->others && !claim->others) {
             claim->others = true;
-            lease_holder_tell(holder, claim, LEASE_NEWS_OTHERS);
+            lease_holder_tell(holder, claim, LEASE_NOTICE_CONTENDED);
         }
         MonoTime again = mono_add_ms(now, holder->rules.term_ms / 6 + 1);
         set_timer(holder, claim, claim->others ? claim->end : mono_earlier(claim->end, again));
@@ -551,7 +551,7 @@ void lease_holder_hint(LeaseHolder *holder, uint16_t from, LeaseHintKind kind,
         lease_peers_queue(&holder->peers, claim);
     } else if (kind == LEASE_OTHERS && claim->held && !claim->others) {
         claim->others = true;
-        lease_holder_tell(holder, claim, LEASE_NEWS_OTHERS);
+        lease_holder_tell(holder, claim, LEASE_NOTICE_CONTENDED);
     }
 }
 
@@ -565,7 +565,7 @@ static void serve_timer(LeaseHolder *holder, LeaseClaim *claim, MonoTime now)
         if (!claim->told) {
             claim->told = true;
             claim->ask = false;
-            lease_holder_tell(holder, claim, LEASE_NEWS_ENDED);
+            lease_holder_tell(holder, claim, LEASE_NOTICE_ENDED);
         }
         return;
     }

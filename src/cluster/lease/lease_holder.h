@@ -4,7 +4,7 @@
  *   lease_holder_want --> WANTED --granted--> HELD --lease_holder_release--> LEAVING --> forgotten
  *                           |                  |
  *                           |                  |-- two thirds of its term: extended by itself
- *                           |                  '-- its end: LEASE_NEWS_ENDED, once
+ *                           |                  '-- its end: LEASE_NOTICE_ENDED, once
  *                           '-- answered WAIT: until an offer, or LEASE_REFRESH_MS
  *
  * What: many addresses share a message. A message without an answer for LEASE_ANSWER_MS is given
@@ -23,36 +23,22 @@
 #include "base/core/result.h"
 #include "cluster/lease/lease.h"
 #include "cluster/table/cluster_table.h"
+#include "frontier/visit/visit_state.h"
 
 #define LEASE_ANSWER_MS  2000
 #define LEASE_REFRESH_MS 60000
 #define LEASE_ITEMS_MOST 512u /* in one message */
 
-typedef enum LeaseNewsKind {
-    LEASE_NEWS_GRANTED, /* until `end`; again when it is extended */
-    LEASE_NEWS_OTHERS,  /* others wait: give it back when there is nothing to fetch now */
-    LEASE_NEWS_ENDED /* give it back as soon as nothing is in flight; or it could not be asked for
-                      */
-} LeaseNewsKind;
-
-typedef struct LeaseNews {
-    LeaseNewsKind kind;
-    IpAddress address;
-    uint64_t ticket; /* of the want it answers: news of another one came too late */
-    MonoTime end;
-    bool others; /* of a grant: some wait */
-} LeaseNews;
-
-typedef struct LeaseNewsSink {
+typedef struct LeaseNoticeSink {
     void *context;
-    void (*take)(void *context, const LeaseNews *news);
-} LeaseNewsSink;
+    void (*take)(void *context, const LeaseNotice *notice);
+} LeaseNoticeSink;
 
 typedef struct LeaseHolder LeaseHolder;
 
 /* pace_ms: least time between two messages to one arbiter. RESULT_MEMORY. */
 Result lease_holder_new(LeaseHolder **holder, const LeaseRules *rules, int64_t pace_ms,
-                        const LeaseNewsSink *sink);
+                        const LeaseNoticeSink *sink);
 void lease_holder_delete(LeaseHolder *holder); /* NULL is allowed */
 
 void lease_holder_set_pace(LeaseHolder *holder, int64_t pace_ms);
@@ -64,7 +50,7 @@ void lease_holder_set(LeaseHolder *holder, Arbiters *arbiters, MonoTime now);
 void lease_holder_restarted(LeaseHolder *holder, uint16_t agent, MonoTime now);
 
 /* The workbench wants an address; ticket: a number of this want, told with its news. Without memory
- * the news is LEASE_NEWS_ENDED. */
+ * the news is LEASE_NOTICE_ENDED. */
 void lease_holder_want(LeaseHolder *holder, const IpAddress *address, uint64_t ticket,
                        MonoTime now);
 /* It has no use for it any more: others may have it after rest_end. */

@@ -68,7 +68,7 @@ typedef struct NodeSinks {
     void (*out)(void *context, const char *why);
     /* A newer table: commit it; NODE_TABLE follows. */
     void (*new_table)(void *context, const ClusterTable *table);
-    LeaseNewsSink leases;
+    LeaseNoticeSink leases;
     BlockDeskSinks blocks; /* NODE_SETTLED follows a block */
     void (*situation)(void *context, NodeSituation *situation);
     /* So much may be used in all. */

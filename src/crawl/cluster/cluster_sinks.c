@@ -45,17 +45,10 @@ static void new_table(void *context, const ClusterTable *table)
     }
 }
 
-static void cluster_sinks_lease_news(void *context, const LeaseNews *news)
+static void cluster_sinks_lease(void *context, const LeaseNotice *notice)
 {
     const ClusterPart *part = context;
-    LeaseNotice notice = {.kind = news->kind == LEASE_NEWS_GRANTED  ? LEASE_NOTICE_GRANTED
-                                  : news->kind == LEASE_NEWS_OTHERS ? LEASE_NOTICE_CONTENDED
-                                                                    : LEASE_NOTICE_ENDED,
-                          .address = news->address,
-                          .ticket = news->ticket,
-                          .end = news->end,
-                          .contended = news->others};
-    frontier_lease(part->bonds.frontier, &notice);
+    frontier_lease(part->bonds.frontier, notice);
 }
 
 static void block(void *context, InboxItem *item)
@@ -228,7 +221,7 @@ NodeSinks cluster_sinks(ClusterPart *part)
         .save_identity = save_identity,
         .out = out,
         .new_table = new_table,
-        .leases = {.context = part, .take = cluster_sinks_lease_news},
+        .leases = {.context = part, .take = cluster_sinks_lease},
         .blocks = {.context = part,
                    .read = cluster_sinks_read_outbox,
                    .answered = cluster_sinks_answered,

@@ -115,22 +115,6 @@ typedef struct ChangeNotice {
     DistributorChange change;
 } ChangeNotice;
 
-typedef enum LeaseNoticeKind {
-    LEASE_NOTICE_GRANTED,   /* until `end` */
-    LEASE_NOTICE_CONTENDED, /* others wait */
-    LEASE_NOTICE_ENDED      /* over, or not to be had now */
-} LeaseNoticeKind;
-
-/* News of a lease. */
-typedef struct LeaseNotice {
-    News news; /* NEWS_LEASE */
-    LeaseNoticeKind kind;
-    IpAddress address;
-    uint64_t ticket;
-    MonoTime end;
-    bool contended;
-} LeaseNotice;
-
 /* What came of an errand to another agent's host. */
 typedef struct ErrandNotice {
     News news; /* NEWS_TOLD */

@@ -196,8 +196,24 @@ typedef enum News {
     NEWS_RECALL,
     NEWS_OPTIONS, /* main -> distributor: the configuration has changed */
     NEWS_HUNGRY,  /* todo thread -> distributor: the front is too small */
-    NEWS_LEASE    /* cluster -> todo thread: a LeaseNotice (frontier/distributor/frontier.h) */
+    NEWS_LEASE    /* cluster -> todo thread: a LeaseNotice */
 } News;
+
+typedef enum LeaseNoticeKind {
+    LEASE_NOTICE_GRANTED,   /* until `end`; again when it is extended */
+    LEASE_NOTICE_CONTENDED, /* others wait: it is given back when there is nothing to fetch now */
+    LEASE_NOTICE_ENDED      /* given back as soon as nothing is in flight; or not to be had now */
+} LeaseNoticeKind;
+
+/* News of the lease of an address (cluster/lease/lease.h). */
+typedef struct LeaseNotice {
+    News news; /* NEWS_LEASE */
+    LeaseNoticeKind kind;
+    IpAddress address;
+    uint64_t ticket; /* of the want it answers: news of another one came too late */
+    MonoTime end;
+    bool contended; /* of a grant: others wait */
+} LeaseNotice;
 
 typedef struct WindowUrl {
     uint64_t index;  /* of the page */
