@@ -14,54 +14,8 @@
 #include "parse/trap/trap_content.h"
 #include "render/page_verdict.h"
 
-/* ---- Parsing options ---- */
-
 #define QUESTION_BYTES ((size_t)4096) /* of a page's main text, shown to a classifier */
 #define SITEMAP_DEPTH  3u /* levels of indexes, the one that robots.txt names included */
-
-ParsingOptions parsing_options(const Config *config)
-{
-    unsigned refused_flags = (config->scope_follow_nofollow ? 0u : LINK_NOFOLLOW) |
-                             (config->scope_follow_ugc ? 0u : LINK_UGC) |
-                             (config->scope_follow_sponsored ? 0u : LINK_SPONSORED);
-    ContentKind content = content_hash_wanted(config);
-    return (ParsingOptions){.threads = config_threads(config->parse_threads),
-                            .queue = (size_t)config->parse_queue,
-                            .max_body_bytes = (size_t)config->fetch_max_body,
-                            .max_sitemap_bytes = (size_t)config->fetch_max_sitemap,
-                            .max_ratio = (unsigned)config->fetch_max_ratio,
-                            .max_page_bytes = (size_t)config->parse_max_bytes,
-                            .max_links = (size_t)config->parse_max_links,
-                            .max_external = (size_t)config->parse_external_links,
-                            .use_libxml2 = config->parse_html_parser == HTML_PARSER_LIBXML2,
-                            .max_url_length = (size_t)config->scope_max_url_length,
-                            .memory_bytes = (size_t)config->parse_memory,
-                            .robots_agent = config->robots_agent,
-                            .heuristic = config->revisit_heuristic,
-                            .forms = config->parse_forms,
-                            .embeds = config->scope_embeds,
-                            .renders = config->render_mode != RENDER_MODE_OFF,
-                            .refused_flags = refused_flags,
-                            .path_segments = (unsigned)config->limits_path_segments,
-                            .repeated_segments = (unsigned)config->limits_repeated_segments,
-                            .query_parameters = (unsigned)config->limits_query_parameters,
-                            .content = content,
-                            .link_text = (size_t)config->parse_link_text,
-                            .question = page_question_wanted(config),
-                            .question_bytes = QUESTION_BYTES,
-                            .digests = config->parse_near_duplicates == NEAR_DUPLICATES_FLAG ||
-                                       config->warc_metadata || content == CONTENT_TEXT,
-                            .sketch = config->parse_near_duplicates == NEAR_DUPLICATES_FLAG,
-                            .numbers = content == CONTENT_TEXT && config_is_continuous(config),
-                            .traps = config->limits_trap_fetches > 0,
-                            .sitemaps = config->scope_sitemaps,
-                            .follows = config->scope_depth != 0,
-                            .sitemap_only = config->scope_sitemap_only,
-                            .sitemap_hints = config->score_sitemap_hints,
-                            .sitemap_depth = SITEMAP_DEPTH,
-                            .sitemap_entries = (size_t)config->scope_sitemap_entries,
-                            .sitemap_location = (SitemapLocation)config->scope_sitemap_location};
-}
 
 /* Parsing sitemaps: entries of sitemaps and feeds become links of the page.
  *
@@ -82,7 +36,7 @@ static void parsing_sitemap_robots(Parser *parser, ParsedPage *page)
 {
     const FetchResult *fetch = page->fetch;
     const Buffer *lines = &fetch->answer.sitemaps;
-    if (!parser->options->sitemaps || lines->length == 0 ||
+    if (!parser->config->scope_sitemaps || lines->length == 0 ||
         url_parse(&parser->source, NULL, fetch->request.url, strlen(fetch->request.url)) !=
             RESULT_OK) {
         return;
@@ -104,7 +58,7 @@ static void parsing_robots_files(Parser *parser, ParsedPage *page)
     RobotsLine line;
     size_t length = 0;
     const char *text = fetch_result_text(fetch, &length);
-    bool is_robots = parser->options->follows && fetch->request.file == USAGE_IN_ROBOTS &&
+    bool is_robots = parser->config->scope_depth != 0 && fetch->request.file == USAGE_IN_ROBOTS &&
                      fetch->answer.status >= 200 && fetch->answer.status < 300;
     if (!is_robots || url_parse(&parser->source, NULL, fetch->request.url,
                                 strlen(fetch->request.url)) != RESULT_OK) {
@@ -144,18 +98,19 @@ static bool parsing_sitemap_expected(const Parser *parser, const ParsedPage *pag
                                      const HttpContentType *type)
 {
     const FetchRequest *request = &page->fetch->request;
-    bool may_lead_to_it = parser->options->sitemaps || request->depth <= 1; /* a seed's redirect */
+    bool may_lead_to_it =
+        parser->config->scope_sitemaps || request->depth <= 1; /* a seed's redirect */
     return page->fetch->answer.status >= 200 && page->fetch->answer.status < 300 &&
            (request->hop == 'S' || request->hop == 'M' || (request->hop == 'R' && may_lead_to_it) ||
-            (parser->options->sitemaps && looks_like_feed(type, parser->body)));
+            (parser->config->scope_sitemaps && looks_like_feed(type, parser->body)));
 }
 
 /* An entry without hints is worth as much as a link. */
 static float parsing_sitemap_score_of(const Reading *reading, const SitemapEntry *entry)
 {
     int64_t now_s = reading->page->fetch->cost.wall_start.us / 1000000;
-    return reading->parser->options->sitemap_hints ? (float)sitemap_hint_factor(entry, now_s)
-                                                   : 1.0f;
+    return reading->parser->config->score_sitemap_hints ? (float)sitemap_hint_factor(entry, now_s)
+                                                        : 1.0f;
 }
 
 static bool on_entry(void *context, const SitemapEntry *entry)
@@ -171,7 +126,7 @@ static bool on_entry(void *context, const SitemapEntry *entry)
         if (reading->parser->n_kept > before) {
             KeptLink *kept = &reading->parser->kept[before];
             kept->lastmod_s = entry->lastmod_s > 0 ? entry->lastmod_s : 0;
-            kept->every_s = reading->parser->options->sitemap_hints
+            kept->every_s = reading->parser->config->score_sitemap_hints
                                 ? sitemap_frequency_s(entry->changefreq)
                                 : 0;
             reading->parser->n_dates += kept->lastmod_s > 0 || kept->every_s > 0;
@@ -184,9 +139,8 @@ static bool on_entry(void *context, const SitemapEntry *entry)
 static bool parsing_sitemap_read(Parser *parser, const ParsedPage *page)
 {
     const FetchResult *fetch = page->fetch;
-    Reading reading = {.parser = parser,
-                       .page = page,
-                       .may_nest = fetch->request.depth + 1u < parser->options->sitemap_depth};
+    Reading reading = {
+        .parser = parser, .page = page, .may_nest = fetch->request.depth + 1u < SITEMAP_DEPTH};
     SitemapInput input = {.body = buffer_string(parser->body),
                           .length = parser->body->length,
                           .is_truncated = fetch->answer.truncated != TRUNCATED_NOT,
@@ -219,26 +173,25 @@ static bool parser_looks_like_html(const HttpContentType *type, const Buffer *bo
 static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const HttpHeader *header)
 {
     HttpField field = parsing_html_coding(parser, header);
-    const ParsingOptions *options = parser->options;
     const Buffer *raw = &fetch->answer.body;
-    buffer_trim(&parser->unpacked, options->max_body_bytes);
+    buffer_trim(&parser->unpacked, (size_t)parser->config->fetch_max_body);
     parser->unpacked.limit = fetch->request.max_body > 0 ? fetch->request.max_body
-                             : fetch->request.hop == 'S' ? options->max_sitemap_bytes
-                                                         : options->max_body_bytes;
+                             : fetch->request.hop == 'S' ? (size_t)parser->config->fetch_max_sitemap
+                                                         : (size_t)parser->config->fetch_max_body;
     if (raw->length <= parser->unpacked.limit && decode_is_plain(field.value, field.value_length)) {
         parser->body = raw;
         return DECODE_OK;
     }
     parser->body = &parser->unpacked;
     return decode_content(parser->decoder, field.value, field.value_length, raw->data, raw->length,
-                          &parser->unpacked, options->max_ratio);
+                          &parser->unpacked, (unsigned)parser->config->fetch_max_ratio);
 }
 
 static bool looks_like_sheet(const Parser *parser, const ParsedPage *page,
                              const HttpContentType *type)
 {
     size_t length = strlen(page->fetch->request.url);
-    return parser->options->embeds &&
+    return parser->config->scope_embeds &&
            (http_header_is_type(type, "text/css") ||
             (type->type_length == 0 && page->fetch->request.hop == 'E' && length > 4 &&
              memcmp(page->fetch->request.url + length - 4, ".css", 4) == 0));
@@ -311,11 +264,10 @@ static void score_page(Parser *parser, ParsedPage *page, const char *content_typ
         }
         page->verdict.score = score_rules_find(rules, &input, parser->scratch);
     }
-    if (parser->has_text && parser->options->question != QUESTION_NONE) {
-        const ParsingOptions *options = parser->options;
+    if (parser->has_text && page_question_wanted(parser->config) != QUESTION_NONE) {
         buffer_reset(&parser->question);
-        Result rc = page_question(&parser->question, options->question, page->fetch->request.url,
-                                  &parser->text, options->question_bytes);
+        Result rc = page_question(&parser->question, page_question_wanted(parser->config),
+                                  page->fetch->request.url, &parser->text, QUESTION_BYTES);
         page->verdict.question = rc == RESULT_OK ? malloc(parser->question.length) : NULL;
         if (page->verdict.question != NULL) {
             page->verdict.question_length = parser->question.length;
@@ -349,7 +301,7 @@ static void parser_ask_filters(Parser *parser, ParsedPage *page, const char *con
 static void parser_judge(const Parser *parser, ParsedPage *page)
 {
     PageVerdict verdict;
-    if (!parser->options->renders || page->fetch->kind != FETCHED_PAGE ||
+    if (parser->config->render_mode == RENDER_MODE_OFF || page->fetch->kind != FETCHED_PAGE ||
         page->fetch->request.hop == 'E') {
         return;
     }
@@ -404,7 +356,7 @@ static void parse_answer(Parser *parser, ParsedPage *page, const HttpHeader *hea
     const FetchResult *fetch = page->fetch;
     int64_t took_s = mono_ms_between(fetch->cost.start, fetch->cost.end) / 1000;
     page->about.freshness = http_freshness_of(header, wall_seconds(fetch->cost.wall_start) + took_s,
-                                              parser->options->heuristic);
+                                              parser->config->revisit_heuristic);
     if (fetch->request.ignores_freshness) {
         page->about.freshness.fresh_s = 0;
     }
@@ -412,10 +364,10 @@ static void parse_answer(Parser *parser, ParsedPage *page, const HttpHeader *hea
     HttpField tag;
     while (http_header_next_named(header, "X-Robots-Tag", &position, &tag)) {
         page->verdict.robots |=
-            robots_meta_header(tag.value, tag.value_length, parser->options->robots_agent);
+            robots_meta_header(tag.value, tag.value_length, parser->config->robots_agent);
         /* Until when the page is there: the earliest that is said. */
         int64_t unix_s =
-            robots_meta_header_end(tag.value, tag.value_length, parser->options->robots_agent);
+            robots_meta_header_end(tag.value, tag.value_length, parser->config->robots_agent);
         int64_t *ends_s = &page->about.freshness.ends_s;
         *ends_s = unix_s > 0 && (*ends_s == 0 || unix_s < *ends_s) ? unix_s : *ends_s;
     }
@@ -431,7 +383,7 @@ static void parse_answer(Parser *parser, ParsedPage *page, const HttpHeader *hea
 /* Whether what this page brings says something about the pattern of its URL (trap_yield.h). */
 static bool may_be_trap(const Parser *parser, const FetchResult *fetch)
 {
-    return parser->options->traps && fetch->final && !fetch->request.again &&
+    return parser->config->limits_trap_fetches > 0 && fetch->final && !fetch->request.again &&
            fetch->answer.status == 200 && parser->body->length > 0;
 }
 
@@ -439,8 +391,8 @@ static bool may_be_trap(const Parser *parser, const FetchResult *fetch)
 static void load_spool(const Parser *parser, FetchResult *fetch)
 {
     FetchAnswer *answer = &fetch->answer;
-    size_t size =
-        fetch->request.max_body > 0 ? fetch->request.max_body : parser->options->max_body_bytes;
+    size_t size = fetch->request.max_body > 0 ? fetch->request.max_body
+                                              : (size_t)parser->config->fetch_max_body;
     size = answer->spool.length < size ? (size_t)answer->spool.length : size;
     size_t n = 0;
     if (!answer->spool.is_open || buffer_reserve(&answer->body, size) != RESULT_OK) {
@@ -482,7 +434,7 @@ static void note_usage(Parser *parser, ParsedPage *page, const HttpHeader *heade
 static bool is_guest(const Parser *parser, const FetchResult *fetch)
 {
     const char *url = fetch->request.url;
-    return (parser->options->embeds || parser->options->renders) && fetch->request.hop == 'E' &&
+    return parsing_links_wants_embeds(parser->config) && fetch->request.hop == 'E' &&
            scope_rule(parser->scope, url, strlen(url)) != SCOPE_IN;
 }
 
@@ -623,7 +575,7 @@ static void parse_page(Parser *parser, ParsedPage *page)
         LOG_ERROR("parse", "links lost for lack of memory", "url=%s n=%zu",
                   page->fetch->request.url, parser->n_kept);
     }
-    page->hashes.kind = parser->options->content;
+    page->hashes.kind = content_hash_wanted(parser->config);
     parsing_links_forget(parser);
 }
 
@@ -653,10 +605,10 @@ static bool wants_text(const ParsingOptions *options)
 
 static Result make_visible(Parser *parser)
 {
-    const ParsingOptions *options = parser->options;
-    VisibleOptions visible = {.memory_bytes = options->memory_bytes,
-                              .main_text = options->question != QUESTION_NONE};
-    bool is_wanted = options->question != QUESTION_NONE || wants_text(options);
+    bool has_question = page_question_wanted(parser->config) != QUESTION_NONE;
+    VisibleOptions visible = {.memory_bytes = (size_t)parser->config->parse_memory,
+                              .main_text = has_question};
+    bool is_wanted = has_question || wants_text(parser->options);
     return is_wanted && parser->visible == NULL ? visible_reader_new(&parser->visible, &visible)
                                                 : RESULT_OK;
 }
@@ -667,8 +619,10 @@ ParsedPage *parser_read(Parser *parser, FetchResult *result)
     if (page != NULL) {
         /* As they are now; rules that are new may ask for more than those before. */
         parser->options = shared_get(&parser->options_reader);
-        html_parser_set_link_text(parser->html,
-                                  wants_text(parser->options) ? parser->options->link_text : 0);
+        parser->config = &parser->options->config;
+        html_parser_set_link_text(parser->html, wants_text(parser->options)
+                                                    ? (size_t)parser->config->parse_link_text
+                                                    : 0);
         if (make_visible(parser) != RESULT_OK) {
             LOG_WARN("parse", "no memory for the text of pages", "missing=score.rules");
         }
@@ -685,17 +639,21 @@ Result parser_init(Parser *parser, Archive *archive)
 {
     shared_reader_open(&parser->options_reader, parser->all_options);
     const ParsingOptions *options = shared_get(&parser->options_reader);
+    const Config *config = &options->config;
+    bool has_near = config->parse_near_duplicates == NEAR_DUPLICATES_FLAG;
+    bool by_text = content_hash_wanted(config) == CONTENT_TEXT;
     parser->options = options;
-    HtmlOptions html = {.no_digests = !options->digests,
-                        .sketch = options->sketch,
-                        .numbers = options->numbers,
-                        .use_libxml2 = options->use_libxml2,
-                        .forms = options->forms,
-                        .styles = options->embeds,
-                        .robots_agent = options->robots_agent,
-                        .link_text = wants_text(options) ? options->link_text : 0,
-                        .memory_bytes = options->memory_bytes};
-    buffer_init(&parser->unpacked, options->max_body_bytes);
+    parser->config = config;
+    HtmlOptions html = {.no_digests = !has_near && !config->warc_metadata && !by_text,
+                        .sketch = has_near,
+                        .numbers = by_text && config_is_continuous(config),
+                        .use_libxml2 = config->parse_html_parser == HTML_PARSER_LIBXML2,
+                        .forms = config->parse_forms,
+                        .styles = config->scope_embeds,
+                        .robots_agent = config->robots_agent,
+                        .link_text = wants_text(options) ? (size_t)config->parse_link_text : 0,
+                        .memory_bytes = (size_t)config->parse_memory};
+    buffer_init(&parser->unpacked, (size_t)config->fetch_max_body);
     buffer_init(&parser->coding, 4096);
     external_links_init(&parser->external);
     url_init(&parser->source);
@@ -703,7 +661,7 @@ Result parser_init(Parser *parser, Archive *archive)
     dedup_scratch_init(&parser->dedup);
     shared_reader_open(&parser->filters_reader, options->filters);
     shared_reader_open(&parser->scope_reader, options->scope);
-    arena_init(&parser->arena, ARENA_BLOCK_BYTES, options->memory_bytes);
+    arena_init(&parser->arena, ARENA_BLOCK_BYTES, (size_t)config->parse_memory);
     Result rc = html_parser_new(&parser->html, &html);
     if (rc == RESULT_OK) {
         rc = decoder_new(&parser->decoder);
@@ -717,10 +675,10 @@ Result parser_init(Parser *parser, Archive *archive)
     }
     if (rc == RESULT_OK) {
         SitemapOptions sitemap = {.max_bytes = SITEMAP_MAX_BYTES,
-                                  .max_entries = options->sitemap_entries,
-                                  .max_url_bytes = options->max_url_length,
-                                  .max_ratio = options->max_ratio,
-                                  .location = options->sitemap_location};
+                                  .max_entries = (size_t)config->scope_sitemap_entries,
+                                  .max_url_bytes = (size_t)config->scope_max_url_length,
+                                  .max_ratio = (unsigned)config->fetch_max_ratio,
+                                  .location = (SitemapLocation)config->scope_sitemap_location};
         rc = sitemap_parser_new(&parser->sitemap, &sitemap);
     }
     return rc == RESULT_OK && archive != NULL ? archive_recorder_new(&parser->recorder, archive)

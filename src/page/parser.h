@@ -9,18 +9,6 @@
 
 #include "page/parser_types.h"
 
-/* Parsing options: what the configuration says about reading pages.
- *
- * What: plain values, copied by whoever takes them.
- * Owns: nothing, but for the score rules, which go along with the options of a Parsing
- * (page/parsing.h). What is said to be borrowed must outlive the parsing threads. */
-
-/* The options that the configuration says; texts are borrowed from it. The caller sets filters,
- * rules, scope and gate. */
-ParsingOptions parsing_options(const Config *config);
-
-/* What was refused, for skipped.log; may be called by several threads at once. */
-
 /* Makes the tools. The caller has set all_options, stats, describe and skipped, and zeroed the
  * rest. archive may be NULL. RESULT_MEMORY; the parser is to be destroyed all the same. */
 Result parser_init(Parser *parser, Archive *archive);

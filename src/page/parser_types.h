@@ -28,44 +28,12 @@
 #include "rules/scope/stay_set.h"
 #include "rules/score_rules.h"
 
+/* What pages are read by: copied by whoever takes it. The score rules go along with the options of
+ * a Parsing (page/parsing.h); what is borrowed must outlive the parsing threads. */
 typedef struct ParsingOptions {
-    unsigned threads;
-    size_t queue;          /* pages that may wait */
-    size_t max_body_bytes; /* after decoding */
-    size_t max_sitemap_bytes;
-    unsigned max_ratio;
-    size_t max_page_bytes; /* of HTML, decoded: links are taken from so much of it */
-    size_t max_links;      /* followed; 0 = no limit */
-    size_t max_external;   /* links out of scope that are kept for the graph */
-    bool use_libxml2;
-    size_t max_url_length;
-    size_t memory_bytes;
-    const char *robots_agent; /* borrowed */
-    double heuristic;         /* freshness of answers that do not say it */
-    bool forms;
-    bool embeds;
-    bool renders; /* pages are judged whether they need a browser, which makes documents of them */
-    unsigned refused_flags;     /* LINK_NOFOLLOW ...: links with one of them are refused */
-    unsigned path_segments;     /* more are a trap; 0 = no limit */
-    unsigned repeated_segments; /* so often in a row; below 2 = off */
-    unsigned query_parameters;  /* 0 = no limit */
-    ContentKind content;        /* what a change of a page is */
-    bool digests;               /* somebody reads text digests and simhashes */
-    bool sketch;                /* and sketches of texts */
-    bool numbers;               /* and the numbers of the text: pages are visited again */
-    bool traps;                 /* patterns of URLs are judged by what their pages bring */
+    Config config; /* a flat copy; of its texts only those that are not live may be read */
     DedupSteps dedup;
-    bool sitemaps;      /* read those that robots.txt names; seeds may be some in any case */
-    bool follows;       /* pages may be further from the seeds than these */
-    bool sitemap_only;  /* links of pages are not followed */
-    bool sitemap_hints; /* they change an entry's score */
-    unsigned sitemap_depth;
-    size_t sitemap_entries;
-    SitemapLocation sitemap_location;
     ScoreRules *score_rules; /* scores of pages and links; NULL: all links have 1 */
-    size_t link_text;        /* bytes of text on and around links, for score_rules */
-    QuestionForm question;   /* pages get one for a classifier */
-    size_t question_bytes;   /* of text in it */
     Shared *filters;         /* of Filters; borrowed */
     Shared *scope;           /* of a Scope; borrowed */
     StaySet *stay;           /* gets what seeds redirect to; NULL = anywhere; borrowed */
@@ -97,6 +65,7 @@ typedef struct KeptLink {
 typedef struct Parser {
     Shared *all_options;           /* of ParsingOptions; borrowed */
     const ParsingOptions *options; /* while a page is read, and while the parser is made */
+    const Config *config;          /* that of the options */
     Stats *stats;                  /* borrowed */
     bool describe;                 /* stored pages get a metadata record */
     ParsingSkipped skipped;

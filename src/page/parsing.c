@@ -11,7 +11,7 @@
 
 #define BATCH          16u
 #define ENOUGH         8u /* results are worth a wake-up at once */
-#define THREADS_MAX    64u
+#define THREADS_MAX    ((unsigned)CONFIG_MOST_THREADS)
 #define LARGE_BYTES    ((size_t)64 << 10) /* as received: a page of them may take long */
 #define LONG_MS        50                 /* a page that takes longer is a long one */
 #define ASIDE_MAX      64u
@@ -238,10 +238,9 @@ Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archiv
     parsing->sink = sink;
     parsing->skipped = skipped;
     parsing->context = context;
-    atomic_init(&parsing->n_wanted,
-                options->threads < THREADS_MAX ? options->threads : THREADS_MAX);
+    atomic_init(&parsing->n_wanted, config_threads(options->config.parse_threads));
     Result rc = share_options(parsing, options);
-    rc = rc == RESULT_OK ? queue_init(&parsing->queue, options->queue) : rc;
+    rc = rc == RESULT_OK ? queue_init(&parsing->queue, (size_t)options->config.parse_queue) : rc;
     if (rc != RESULT_OK) {
         shared_destroy(&parsing->options);
         free(parsing);
@@ -313,7 +312,7 @@ static Result tend(Parsing *parsing)
 
 Result parsing_change(Parsing *parsing, const ParsingOptions *options)
 {
-    unsigned wanted = options->threads < THREADS_MAX ? options->threads : THREADS_MAX;
+    unsigned wanted = config_threads(options->config.parse_threads);
     Result rc = share_options(parsing, options);
     if (rc == RESULT_OK && parsing->started) {
         atomic_store(&parsing->n_wanted, wanted);

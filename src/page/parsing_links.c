@@ -29,14 +29,18 @@ static uint8_t parsing_links_hop_of(const PageLink *link)
     return link->kind == LINK_SITEMAP ? 'S' : is_embed(link) ? 'E' : 'L';
 }
 
+bool parsing_links_wants_embeds(const Config *config)
+{
+    return config->scope_embeds || config->render_mode != RENDER_MODE_OFF;
+}
+
 /* Whether a browser loads it to show the page, wherever it lives. */
 static bool is_requisite(const Parser *parser, const ParsedPage *page, const PageLink *link)
 {
-    const ParsingOptions *options = parser->options;
     if (link->kind == LINK_REDIRECT) {
-        return (options->embeds || options->renders) && page->fetch->request.hop == 'E';
+        return parsing_links_wants_embeds(parser->config) && page->fetch->request.hop == 'E';
     }
-    if (!options->embeds && !parser->takes_requisites) {
+    if (!parser->config->scope_embeds && !parser->takes_requisites) {
         return false;
     }
     return link->kind == LINK_LINK ? (link->flags & LINK_REQUISITE) != 0 : is_embed(link);
@@ -48,7 +52,7 @@ static bool is_requisite(const Parser *parser, const ParsedPage *page, const Pag
  * that are out of scope. */
 static bool note_seen(Parser *parser, uint64_t key)
 {
-    return seen_links_note(&parser->seen, key, parser->options->memory_bytes / 64);
+    return seen_links_note(&parser->seen, key, (size_t)parser->config->parse_memory / 64);
 }
 
 /* parse.max_links counts what could be scheduled. The page itself was, and entries of sitemaps have
@@ -93,7 +97,7 @@ void parsing_links_rewind(Parser *parser, size_t n_kept)
 /* ---- refusals ---- */
 
 /* What the URL alone shows of a crawler trap. */
-static bool is_trap(const ParsingOptions *options, const PageLink *link)
+static bool is_trap(const Config *config, const PageLink *link)
 {
     const char *end = link->url + link->length;
     const char *path = strstr(link->url, "//");
@@ -103,11 +107,13 @@ static bool is_trap(const ParsingOptions *options, const PageLink *link)
     }
     const char *query = memchr(path, '?', (size_t)(end - path));
     size_t length = (size_t)((query == NULL ? end : query) - path);
-    return (options->path_segments > 0 && trap_path_depth(path, length) > options->path_segments) ||
-           (options->repeated_segments > 1 &&
-            trap_repeats(path, length, options->repeated_segments)) ||
-           (options->query_parameters > 0 && query != NULL &&
-            trap_parameters(query + 1, (size_t)(end - query - 1)) > options->query_parameters);
+    return (config->limits_path_segments > 0 &&
+            trap_path_depth(path, length) > (unsigned)config->limits_path_segments) ||
+           (config->limits_repeated_segments > 1 &&
+            trap_repeats(path, length, (unsigned)config->limits_repeated_segments)) ||
+           (config->limits_query_parameters > 0 && query != NULL &&
+            trap_parameters(query + 1, (size_t)(end - query - 1)) >
+                (unsigned)config->limits_query_parameters);
 }
 
 static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *link)
@@ -128,19 +134,22 @@ static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *
 /* REFUSALS when this occurrence of a link may be followed; another one of the same URL may be. */
 static Refusal refuse_occurrence(const Parser *parser, const ParsedPage *page, const PageLink *link)
 {
-    const ParsingOptions *options = parser->options;
-    if (!options->embeds && !parser->takes_requisites && is_embed(link)) {
+    const Config *config = parser->config;
+    unsigned refused = (config->scope_follow_nofollow ? 0u : LINK_NOFOLLOW) |
+                       (config->scope_follow_ugc ? 0u : LINK_UGC) |
+                       (config->scope_follow_sponsored ? 0u : LINK_SPONSORED);
+    if (!parser->config->scope_embeds && !parser->takes_requisites && is_embed(link)) {
         return REFUSED_KIND;
     }
     /* From what lives outside of the scope only what a style sheet needs, and redirects, go on. */
     if (parser->is_guest && link->kind != LINK_STYLE && link->kind != LINK_REDIRECT) {
         return REFUSED_KIND;
     }
-    if (options->sitemap_only && link->kind != LINK_SITEMAP && link->kind != LINK_REDIRECT &&
-        !is_requisite(parser, page, link)) {
+    if (parser->config->scope_sitemap_only && link->kind != LINK_SITEMAP &&
+        link->kind != LINK_REDIRECT && !is_requisite(parser, page, link)) {
         return REFUSED_KIND;
     }
-    if ((link->flags & options->refused_flags) != 0 ||
+    if ((link->flags & refused) != 0 ||
         ((page->verdict.robots & PAGE_NOFOLLOW) != 0 && !is_requisite(parser, page, link) &&
          link->kind != LINK_REDIRECT && link->kind != LINK_HEADER && link->kind != LINK_SITEMAP)) {
         return REFUSED_NOFOLLOW;
@@ -169,7 +178,6 @@ static void follow_seed(const Parser *parser, const ParsedPage *page, const Page
 static Refusal parsing_links_refuse_url(Parser *parser, const ParsedPage *page,
                                         const PageLink *link, uint8_t *hop)
 {
-    const ParsingOptions *options = parser->options;
     follow_seed(parser, page, link);
     ScopeRule rule = scope_rule(parser->scope, link->url, link->length);
     *hop = parsing_links_hop_of(link);
@@ -180,7 +188,7 @@ static Refusal parsing_links_refuse_url(Parser *parser, const ParsedPage *page,
     if (rule != SCOPE_IN) {
         return scope_rule_refusal(rule);
     }
-    return is_trap(options, link)            ? REFUSED_TRAP
+    return is_trap(parser->config, link)     ? REFUSED_TRAP
            : is_filtered(parser, page, link) ? REFUSED_FILTER
                                              : REFUSALS;
 }
@@ -296,8 +304,7 @@ static bool parsing_links_keep(Parser *parser, const PageLink *link, float score
  * scope must not hide the image itself. */
 static uint64_t seen_key(const Parser *parser, const ParsedPage *page, const PageLink *link)
 {
-    bool apart = (parser->options->embeds || parser->options->renders) &&
-                 !is_requisite(parser, page, link) &&
+    bool apart = parsing_links_wants_embeds(parser->config) && !is_requisite(parser, page, link) &&
                  scope_rule(parser->scope, link->url, link->length) != SCOPE_IN;
     return hash_64(link->url, link->length, apart ? 1 : 0);
 }
@@ -317,7 +324,7 @@ static bool parsing_links_is_wanted(Parser *parser, const ParsedPage *page, cons
         if (refusal == REFUSED_SCOPE &&
             parsing_links_hop_of(link) == 'L') { /* part of the graph all the same */
             external_links_add(&parser->external, link_kind_byte(link), link->url, link->length,
-                               parser->options->max_external);
+                               (size_t)parser->config->parse_external_links);
         }
         parsing_links_refuse(parser, page, link->url, link->length, refusal);
     }
@@ -326,7 +333,7 @@ static bool parsing_links_is_wanted(Parser *parser, const ParsedPage *page, cons
 
 static bool parsing_links_is_beyond(const Parser *parser, const PageLink *link)
 {
-    size_t most = parser->options->max_links;
+    size_t most = (size_t)parser->config->parse_max_links;
     return most > 0 && counts(parser, link) && parser->n_kept - parser->n_uncounted >= most;
 }
 
@@ -351,7 +358,7 @@ void parsing_links_take(Parser *parser, const ParsedPage *page, const PageLink *
         return;
     }
     PageLink found = *link;
-    if (parser->options->sitemaps && (link->flags & LINK_TO_FEED) != 0) {
+    if (parser->config->scope_sitemaps && (link->flags & LINK_TO_FEED) != 0) {
         found.kind = LINK_FEED;
     }
     follow(parser, page, &found, 1.0f, true);
@@ -452,7 +459,7 @@ static void add_link_field(Parser *parser, const ParsedPage *page, const HttpFie
                 ? 0
                 : html_link_flags(link.rel, link.rel_length, link.type == NULL ? "" : link.type,
                                   link.type_length);
-        bool is_feed = parser->options->sitemaps && (flags & LINK_TO_FEED) != 0;
+        bool is_feed = parser->config->scope_sitemaps && (flags & LINK_TO_FEED) != 0;
         if (is_feed || (flags & LINK_PAGE) != 0) {
             parsing_links_add_reference(parser, page, link.uri, link.uri_length,
                                         is_feed ? LINK_FEED : LINK_HEADER);
@@ -559,7 +566,7 @@ static void take_link(void *context, const PageLink *link, unsigned robots)
     page->verdict.robots |= robots;
     bool may_follow = (page->verdict.robots & PAGE_NOFOLLOW) == 0;
     reading->took_any = reading->took_any || may_follow;
-    if (may_follow || parser->options->embeds) {
+    if (may_follow || parser->config->scope_embeds) {
         parsing_links_take(parser, page, link);
     }
 }
@@ -593,8 +600,8 @@ static bool read_long_page(Parser *parser, ParsedPage *page, const HttpHeader *h
     LongPageInput whole = {.answer = &fetch->answer,
                            .encoding = is_plain ? NULL : coding.value,
                            .encoding_length = is_plain ? 0 : coding.value_length,
-                           .bounds = {.max_bytes = parser->options->max_page_bytes,
-                                      .max_ratio = parser->options->max_ratio},
+                           .bounds = {.max_bytes = (size_t)parser->config->parse_max_bytes,
+                                      .max_ratio = (unsigned)parser->config->fetch_max_ratio},
                            .decoder = parser->decoder,
                            .html = parser->html,
                            .page = input};
@@ -668,7 +675,7 @@ void parsing_html_document(Parser *parser, ParsedPage *page, const HttpHeader *h
 {
     const Page *found = &parser->found;
     bool follows = (page->verdict.refused_hooks & 1u << HOOK_FOLLOW) == 0;
-    bool embeds = parser->options->embeds;
+    bool embeds = parser->config->scope_embeds;
     Reading reading = {.parser = parser, .page = page, .n_header_links = parser->n_kept};
     HtmlInput input = parsing_html_input_of(parser, page, content_type, &reading);
     read_document(parser, page, header, &input);

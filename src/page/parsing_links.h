@@ -37,6 +37,8 @@ void parsing_links_rewind(Parser *parser, size_t n_kept);
 /* Adds a link that is not in a document, such as a Location header. Copies url. */
 void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, LinkKind kind,
                        float score);
+/* Whether what pages embed is fetched, for them or for a browser that renders them. */
+bool parsing_links_wants_embeds(const Config *config);
 /* Counts and logs a refused URL. */
 void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *url, size_t length,
                           Refusal why);

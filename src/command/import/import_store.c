@@ -207,12 +207,12 @@ static Result open_archive(ImportStore *import, Buffer *error)
 
 static Result open_parsing(ImportStore *import)
 {
-    ParsingOptions options = parsing_options(import->config);
-    options.dedup = import->dedup;
-    options.filters = &import->filters;
-    options.scope = &import->scope;
-    options.score_rules = import->score_rules;
-    options.stay = import->stay;
+    ParsingOptions options = {.config = *import->config,
+                              .dedup = import->dedup,
+                              .filters = &import->filters,
+                              .scope = &import->scope,
+                              .score_rules = import->score_rules,
+                              .stay = import->stay};
     Result rc = queue_init(&import->parsed, BATCH_PAGES);
     import->has_queue = rc == RESULT_OK;
     rc = rc == RESULT_OK

@@ -315,13 +315,13 @@ static Result build_classifier(AgentParts *parts, Buffer *error)
 static Result read_options(AgentParts *parts, ParsingOptions *options, Buffer *error)
 {
     const Config *config = parts->config;
-    *options = parsing_options(config);
-    options->dedup = parts->dedup;
-    options->filters = &parts->filters;
-    options->scope = &parts->scope;
-    options->stay = parts->stay;
-    options->results = &parts->results;
-    options->costs = &parts->costs;
+    *options = (ParsingOptions){.config = *config,
+                                .dedup = parts->dedup,
+                                .filters = &parts->filters,
+                                .scope = &parts->scope,
+                                .stay = parts->stay,
+                                .results = &parts->results,
+                                .costs = &parts->costs};
     return *config->score_rules == '\0'
                ? RESULT_OK
                : score_rules_read(&options->score_rules, config->score_rules, error);
@@ -350,7 +350,7 @@ static Result parsing_parts_change(AgentParts *parts, Buffer *error)
     rc = parsing_change(parts->parsing, &options);
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "parse.threads = %u: they cannot be started: %s",
-                            options.threads, result_name(rc));
+                            config_threads(parts->config->parse_threads), result_name(rc));
     }
     return rc;
 }
