@@ -6,7 +6,9 @@ import re
 import subprocess
 
 import harness
+from cluster import AGENTS, NAME, Nats, make
 from page_server import PageServer
+from sites import Sites, page as sites_page
 
 
 def page(*options):
@@ -144,6 +146,57 @@ def one_for_each_purpose(report, path):
     report.check("what is nobody's identity", result.returncode == 2 and "cannot be set for an identity" in result.stderr, result.stderr)
 
 
+def all_agents_are_one(report, path):
+    """Agents of a cluster with one configuration are one identity, by the requests of each; another one is not let in."""
+    with open(path + "/ragno.ini", "w", encoding="utf-8") as file:
+        file.write(IDENTITIES.replace("train.pem", path + "/train.pem"))
+    report.equal("a key", harness.run([f"{harness.OUT}/ragno", "identity", "new", path + "/train.pem"]).returncode, 0)
+    hosts = [f"http://h{i}.test" for i in range(24)]
+    answers = {}
+    for i, host in enumerate(hosts):
+        answers[host + "/robots.txt"] = (200, {"Content-Type": "text/plain"}, RULES)
+        links = [*PAGES, hosts[(i + 1) % len(hosts)] + "/", hosts[(i + 7) % len(hosts)] + "/"]
+        answers[host + "/"] = sites_page(*links)
+        answers.update({host + name: (200, {"Content-Type": "text/html", **fields}, name) for name, fields in PAGES.items()})
+    with Nats(path) as nats, Sites(path, answers) as sites:
+        make(report, nats)
+
+        def command(directory, name):
+            return sites.command(directory, "-q", "-c", path + "/ragno.ini", "-s", f"crawl.identity={name}", "-s", f"cluster.url={nats.url()}",
+                                 "-s", f"cluster.name={NAME}", "-s", "cluster.lease=2s", "-s", "fetch.total_timeout=3s",
+                                 *[host + "/" for host in hosts], wait="200ms")
+        directories = [f"{path}/agent{i}" for i in range(AGENTS)]
+        agents = []
+
+        def start(directory):
+            agents.append(subprocess.Popen(command(directory, "training"), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+        try:
+            start(directories[0])
+            report.check("one begins", harness.until(lambda: os.path.exists(directories[0] + "/crawl.log")), "")
+            other = harness.run(command(path + "/other", "search"), 60)
+            report.check("another identity is refused", other.returncode in (2, 17) and "crawl.identity" in other.stderr, other.stderr)
+            for directory in directories[1:]:
+                start(directory)
+            report.equal("all end by themselves", [harness.ended(agent, 120) for agent in agents], [0] * AGENTS)
+        finally:
+            for agent in agents:
+                harness.end_process(agent)
+                agent.communicate()
+        seen = list(sites.headers)
+        report.equal("each request is its user agent's", {fields["User-Agent"] for _, _, fields in seen}, {"train-bot/1"})
+        report.equal("and signed with its key", {fields.get("Signature-Agent") for _, _, fields in seen}, {'sig1="https://bot.example"'})
+        report.equal("no host is asked for what its group, and what its usages are denied for", {name for _, name, _ in seen},
+                     {"/robots.txt", "/", "/free", "/no-images", "/not-for-search"})
+        kept = [{json.loads(row.split(" ", 2)[2])["url"] for file in glob.glob(d + "/warc/*.cdxj") for row in open(file, encoding="utf-8")
+                 if not row.startswith("!")} for d in directories]
+        report.check("each agent has kept some", all(len(urls) > 2 for urls in kept), [len(urls) for urls in kept])
+        report.equal("and none what the answer denies", {url for urls in kept for url in urls if url.endswith("/no-images")}, set())
+        report.equal("all together all that is free", {url for urls in kept for url in urls if url.endswith("/free")}, {h + "/free" for h in hosts})
+        later = harness.run(["sh", "-c", 'cd / && exec "$0" "$@"', os.path.abspath(f"{harness.OUT}/ragno"), "-d", directories[0], "-s",
+                             "crawl.identity=search"], 60)
+        report.check("nor can an agent go on as another", later.returncode == 2 and "was begun as 'training'" in later.stderr, later.stderr)
+
+
 def what_it_needs(report, path):
     for options in (("--purpose", "x"), ("-s", "crawl.contact=https://bot.example/")):
         result = page(*options)
@@ -151,4 +204,4 @@ def what_it_needs(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(what_it_says, what_it_needs, one_for_each_purpose)
+    harness.main(what_it_says, what_it_needs, one_for_each_purpose, all_agents_are_one)
