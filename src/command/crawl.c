@@ -337,7 +337,7 @@ static int crawl_or_erase(Line *line)
                      ? forget_finish(line->agent.directory, line->agent.quiet)
                      : 0;
     const Config *config = line->agent.config;
-    if (status == EXIT_FINISHED && config->store_retention > 0 && *config->cluster_url == '\0') {
+    if (status == EXIT_FINISHED && config->store_retention > 0) {
         WallTime before = {wall_now().us - config->store_retention * 1000};
         status =
             forget_expired(line->agent.directory, line->agent.crawl_log, before, line->agent.quiet);

@@ -450,9 +450,9 @@
     ROW(store, journal, SIZE, int64_t, "48Mi", 0, CONFIG_BIG, NULL, 0, \
         "memory for the index of the journal, in which changed rows wait until many are written at once; the " \
         "more, the fewer bytes a result writes once the database is large; 0 = every row is written at once") \
-    ROW(store, retention, TIME, int64_t, "0", 0, 36500 * 24 * 3600e3, NULL, OPTION_LIVE, \
+    ROW(store, retention, TIME, int64_t, "0", 0, 36500 * 24 * 3600e3, NULL, OPTION_LIVE | OPTION_AGREED, \
         "what was fetched longer ago is erased, at each start and when a day (UTC) begins, as ragno forget " \
-        "--older-than does; not in a cluster; 0 = it is kept") \
+        "--older-than does, in a cluster by each agent; 0 = it is kept") \
     ROW(store, reader_age, TIME, int64_t, "1m", 1000, 24 * 3600e3, NULL, 0, \
         "a warning names the process whose snapshot keeps the database from reusing room for so long") \
     ROW(store, filter, TEXT, char *, "", 0, 0, NULL, OPTION_LIVE, \

@@ -99,10 +99,6 @@ static const char *wrong(const Config *config, const char **name)
     if ((*config->cluster_tls_certificate == '\0') != (*config->cluster_tls_key == '\0')) {
         return "a certificate needs its key (cluster.tls_key), and the key its certificate";
     }
-    *name = "store.retention";
-    if (config->store_retention > 0) {
-        return "an agent of a cluster cannot erase by itself: others hold parts of the crawl";
-    }
     return NULL;
 }
 

@@ -5,8 +5,10 @@ import re
 import time
 
 import harness
+import politeness
 from cluster import AGENTS, NAME, Agents, Nats, log_lines, make, pages_of, ragno
-from forget import left
+from forget import left, records
+from outages import Machine
 
 WEB = dict(hosts=40, addresses=30, pages=8000, suffix="test")
 
@@ -227,5 +229,47 @@ def forgets(report, path):
             report.check(f"agent {i} verifies", result.returncode == 0, (result.stdout + result.stderr)[-400:])
 
 
+def dates(directory):
+    """When each capture there was made."""
+    return [re.search(rb"WARC-Date: ([0-9T:-]+)", head)[1].decode() for name in os.listdir(directory + "/warc")
+            if name.endswith(".gz") for kind, head, _ in records(f"{directory}/warc/{name}") if kind != b"warcinfo"]
+
+
+def retention(report, path):
+    """store.retention in a cluster: when a day begins each agent erases what is old, and goes on; one that is away when it
+    begins again. Nobody asks a host too often meanwhile."""
+    harness.unlogged("lines of crawl.log are forgotten")
+    machine = Machine(path)
+    with Nats(path) as nats, harness.Web(path, **{**WEB, "pages": 3000}) as web:
+        make(report, nats)
+        with Agents(web, nats, path, "--set", "store.retention=12h") as agents:
+            agents.commands = [machine.command(command) for command in agents.commands]
+            agents.start_all()
+            busy = harness.until(lambda: all(log_lines(d) > 60 for d in agents.directories), 60)
+            report.check("all agents crawl", busy, str([log_lines(d) for d in agents.directories]))
+            away = 2
+            agents.processes[away].kill()
+            agents.processes[away].wait()
+            noon = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() + 43200))
+            machine.set(clock_s=86400)
+            day = harness.until(lambda: all(told(agents.directories[i]) == 1 for i in range(away)), 90)
+            report.check("a day later two have erased", day, str([agents.said(i) for i in range(AGENTS)]))
+            report.equal("and the one that is away has not", told(agents.directories[away]), 0)
+            agents.start(away)
+            report.check("it does so when it begins", harness.until(lambda: told(agents.directories[away]) == 1, 60), agents.said(away))
+            on = harness.until(lambda: all(log_lines(d) > 60 for d in agents.directories), 90)
+            report.check("all crawl on", on, str([agents.said(i) for i in range(AGENTS)]))
+            for process in agents.processes:
+                process.terminate()
+            report.equal("as the same processes", [harness.ended(p) for p in agents.processes], [11] * AGENTS)
+        for i, directory in enumerate(agents.directories):
+            made = dates(directory)
+            report.check(f"agent {i}: what came later is kept, and no capture is older", len(made) > 60 and min(made) > noon,
+                         (len(made), min(made, default=None), noon))
+            result = ragno("verify", directory)
+            report.check(f"agent {i} verifies", result.returncode == 0, (result.stdout + result.stderr)[-400:])
+        politeness.judge(report, web.requests(), web.hosts())
+
+
 if __name__ == "__main__":
-    harness.main(orders, returns, without_server, forgets)
+    harness.main(orders, returns, without_server, forgets, retention)

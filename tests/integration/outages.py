@@ -39,9 +39,9 @@ def in_flight(directory):
     return len(flights.stdout.splitlines()) if flights.returncode == 0 else 0
 
 
-def started(command, env=None, stdin=subprocess.DEVNULL):
+def started(command, stdin=subprocess.DEVNULL):
     return subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, env=env)
+                            stderr=subprocess.PIPE, text=True)
 
 
 class Island:
@@ -83,10 +83,14 @@ class Machine:
         self.values = [clock_s * 10**9, int(no_route), sync_ms]
         self.write()
 
-    def start(self, command):
+    def command(self, command):
+        """The same, on this machine."""
         asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
         shim = os.path.abspath(harness.OUT) + "/crash/outage_shim.so"
-        return started(command, dict(os.environ, LD_PRELOAD=shim, OUTAGE=self.path, ASAN_OPTIONS=asan))
+        return ["env", f"LD_PRELOAD={shim}", f"OUTAGE={self.path}", f"ASAN_OPTIONS={asan}", *command]
+
+    def start(self, command):
+        return started(self.command(command))
 
 
 def standstill(report, path):

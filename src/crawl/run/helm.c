@@ -376,9 +376,7 @@ static void helm_check_erasure(Helm *helm, MonoTime now)
     if (helm->options->erase == NULL) {
         return; /* it cannot start anew */
     }
-    if (helm->parts->cluster == NULL) {
-        helm_check_retention(helm);
-    }
+    helm_check_retention(helm);
     if (helm->erases && !helm->stopping && !mono_before(now, helm->erase_time) &&
         stats_get(&helm->parts->stats.sieve_pending) == 0) {
         *helm->options->erase = true;
