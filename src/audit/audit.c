@@ -52,7 +52,6 @@ Result audit_window_push(AuditWindow *window, const AuditFetch *fetch)
 /* ---- Audit robots ---- */
 
 #define RULES_BYTES_MAX ((size_t)128 << 20)
-#define TIMESTAMP_BYTES 14u /* of CDXJ: seconds */
 
 /* db is taken and may be NULL; the others are borrowed. RESULT_MEMORY, RESULT_IO: the database
  * cannot be read. To be destroyed in any case. */
@@ -101,10 +100,8 @@ static Result from_database(const AuditRobots *robots, const char *origin, int64
 }
 
 typedef struct CaptureSearch {
-    char before[WARC_DATE_BYTES];
+    char before[CLOCK_TEXT_BYTES];
     CdxjCapture capture;
-    unsigned status;
-    bool found;
 } CaptureSearch;
 
 /* Keeps the newest capture before the request that decided anything: the file, or that there is
@@ -112,25 +109,10 @@ typedef struct CaptureSearch {
 static bool audit_robots_take_capture(void *context, const CdxjEntry *entry)
 {
     CaptureSearch *search = context;
-    CdxjCapture *capture = &search->capture;
     bool decides = (entry->status >= 200 && entry->status < 300) ||
                    (entry->status >= 400 && entry->status < 500 && entry->status != 429);
-    if (!decides || entry->timestamp.length != TIMESTAMP_BYTES ||
-        entry->filename.length >= sizeof capture->filename ||
-        memcmp(entry->timestamp.bytes, search->before, TIMESTAMP_BYTES) > 0) {
-        return true;
-    }
-    int order =
-        search->found ? memcmp(entry->timestamp.bytes, capture->timestamp, TIMESTAMP_BYTES) : 1;
-    if (order > 0 || (order == 0 && entry->offset > capture->offset)) {
-        memcpy(capture->filename, entry->filename.bytes, entry->filename.length);
-        capture->filename[entry->filename.length] = '\0';
-        memcpy(capture->timestamp, entry->timestamp.bytes, TIMESTAMP_BYTES);
-        capture->timestamp[TIMESTAMP_BYTES] = '\0';
-        capture->offset = entry->offset;
-        capture->length = entry->length;
-        search->status = entry->status;
-        search->found = true;
+    if (decides && memcmp(entry->timestamp.bytes, search->before, CDXJ_TIMESTAMP_BYTES) <= 0) {
+        (void)cdxj_capture_take(&search->capture, entry);
     }
     return true;
 }
@@ -138,19 +120,19 @@ static bool audit_robots_take_capture(void *context, const CdxjEntry *entry)
 static Result from_archive(const AuditRobots *robots, const char *origin, WallTime start,
                            Buffer *out)
 {
-    CaptureSearch search = {.found = false};
+    CaptureSearch search = {.before = ""};
     WarcAnswer answer;
     Buffer url = {.limit = BUFFER_NO_LIMIT};
     warc_answer_init(&answer);
-    (void)warc_date_timestamp(start, search.before);
+    (void)wall_format_seconds(start, search.before);
     Result rc = buffer_printf(&url, "%s/robots.txt", origin);
     if (rc == RESULT_OK) {
         rc = cdxj_find(robots->warc.text, url.data, url.length, audit_robots_take_capture, &search);
     }
-    if (rc == RESULT_OK && !search.found) {
+    if (rc == RESULT_OK && search.capture.filename[0] == '\0') {
         rc = RESULT_NOT_FOUND;
     }
-    if (rc == RESULT_OK && search.status < 300) {
+    if (rc == RESULT_OK && search.capture.status < 300) {
         rc = warc_load_capture(robots->warc.text, &search.capture, url.data, url.length, &answer);
         if (rc == RESULT_OK && answer.truncated) {
             rc = RESULT_NOT_FOUND;
@@ -311,18 +293,8 @@ static AuditHost *audit_find_host(Run *run, LogText origin)
     bool is_new = false;
     AuditHost *host = audit_hosts_find(&run->audit->hosts, origin, &is_new);
     if (host != NULL && is_new) {
-        LogText name = log_text_host(origin);
-        char text[LOG_ORIGIN_BYTES] = "";
-        memcpy(text, name.bytes, name.length < sizeof text ? name.length : 0);
         host->is_selected = audit_whom_is_host(&run->whom, host->origin);
-        Config values;
-        bool is_known = audit_delays_values(&run->audit->delays, text, &values);
-        host->delay_ms = is_known ? values.politeness_host_delay : -1;
-        host->keep_alive_ms = is_known ? values.politeness_keep_alive_time : -1;
-        host->ip_delay_ms = is_known ? values.politeness_ip_delay : -1;
-        host->connections = is_known ? values.politeness_connections : -1;
-        host->learned_ms = is_known && values.politeness_learned ? values.politeness_least : -1;
-        host->hours = is_known ? values.politeness_hours : NULL;
+        host->force = audit_delays_now(&run->audit->delays, host->origin);
     }
     return host;
 }

@@ -182,15 +182,22 @@ static void audit_changes_destroy(AuditChanges *changes)
 
 /* ---- Audit pauses ---- */
 
-static void audit_pauses_find(const AuditFetch *fetch, const AuditFinding *finding,
-                              AuditFindings *findings)
+/* Of an address or of a host, as the breach says. before: line 0 = no request. */
+static void audit_pauses_find(const AuditFetch *fetch, AuditBreach breach, AuditPlace before,
+                              int64_t asked, int64_t found, AuditFindings *findings)
 {
+    AuditFinding finding = {.breach = breach,
+                            .place = fetch->place,
+                            .before = before,
+                            .time = fetch->start,
+                            .asked = asked,
+                            .found = found};
     char ip[IP_ADDRESS_TEXT_BYTES];
-    bool of_address = finding->breach == BREACH_IP_PAUSE || finding->breach == BREACH_AT_ONCE;
+    bool of_address = breach == BREACH_IP_PAUSE || breach == BREACH_AT_ONCE;
     const char *subject =
         of_address ? ip_address_format(&fetch->address->ip, ip) : fetch->host->origin;
     if (fetch->is_selected) {
-        audit_findings_add(findings, finding, subject, strlen(subject), NULL);
+        audit_findings_add(findings, &finding, subject, strlen(subject), NULL);
     }
 }
 
@@ -225,13 +232,7 @@ static void check_stated(AuditPauses *pauses, const AuditFetch *fetch, int64_t p
     if (pause > fetch->given + 1) {
         pauses->missing += fetch->is_selected;
     } else if (pause < fetch->given - 1) {
-        AuditFinding finding = {.breach = BREACH_STATED,
-                                .place = fetch->place,
-                                .before = host->place,
-                                .time = fetch->start,
-                                .asked = fetch->given,
-                                .found = pause};
-        audit_pauses_find(fetch, &finding, findings);
+        audit_pauses_find(fetch, BREACH_STATED, host->place, fetch->given, pause, findings);
     }
 }
 
@@ -250,13 +251,7 @@ static void check_owed(const AuditFetch *fetch, AuditPlace before, int64_t owed,
                        AuditFindings *findings)
 {
     if (owed >= 0 && asked >= 0 && owed < asked) {
-        AuditFinding finding = {.breach = BREACH_OWED,
-                                .place = fetch->place,
-                                .before = before,
-                                .time = fetch->start,
-                                .asked = asked,
-                                .found = owed};
-        audit_pauses_find(fetch, &finding, findings);
+        audit_pauses_find(fetch, BREACH_OWED, before, asked, owed, findings);
     }
 }
 
@@ -272,13 +267,8 @@ static void check_host(const AuditFetch *fetch, int64_t pause, int64_t owed,
 {
     int64_t shorter = fetch->given >= 0 && fetch->given < pause ? fetch->given : pause;
     if (shorter < owed) {
-        AuditFinding finding = {.breach = BREACH_HOST_PAUSE,
-                                .place = fetch->place,
-                                .before = fetch->host->subject.place,
-                                .time = fetch->start,
-                                .asked = owed,
-                                .found = shorter};
-        audit_pauses_find(fetch, &finding, findings);
+        audit_pauses_find(fetch, BREACH_HOST_PAUSE, fetch->host->subject.place, owed, shorter,
+                          findings);
     }
 }
 
@@ -327,13 +317,8 @@ static void judge_address(AuditPauses *pauses, const AuditFetch *fetch, AuditPau
     pauses->not_owed += fetch->is_selected && address->owes < 0 && address->asks < 0;
     note_closest(address, fetch, out->address, out->address_owed);
     if (out->address < out->address_owed) {
-        AuditFinding finding = {.breach = out->address < 0 ? BREACH_AT_ONCE : BREACH_IP_PAUSE,
-                                .place = fetch->place,
-                                .before = address->place,
-                                .time = fetch->start,
-                                .asked = out->address_owed,
-                                .found = out->address};
-        audit_pauses_find(fetch, &finding, findings);
+        audit_pauses_find(fetch, out->address < 0 ? BREACH_AT_ONCE : BREACH_IP_PAUSE,
+                          address->place, out->address_owed, out->address, findings);
     }
 }
 
@@ -428,13 +413,8 @@ static void judge_learned(AuditFetch *fetch, AuditFindings *findings)
     bool is_stated = fetch->pace.usual_ms > 0;
     if (is_stated && fetch->learned_ms >= 0 && fetch->delay_ms >= 0 &&
         !learned_follows(fetch, host->pace) && !learned_follows(fetch, (LearnedPace){0})) {
-        AuditFinding finding = {.breach = BREACH_LEARNED,
-                                .place = fetch->place,
-                                .before = host->subject.place,
-                                .time = fetch->start,
-                                .asked = host->pace.delay_ms,
-                                .found = fetch->pace.delay_ms};
-        audit_pauses_find(fetch, &finding, findings);
+        audit_pauses_find(fetch, BREACH_LEARNED, host->subject.place, host->pace.delay_ms,
+                          fetch->pace.delay_ms, findings);
     }
     if (is_stated || !fetch->is_robots) {
         host->pace = fetch->pace;
@@ -469,14 +449,9 @@ AuditPause audit_pauses_add(AuditPauses *pauses, AuditFetch *fetch, AuditFinding
             check_host(fetch, fetch->given, fetch->owed, findings);
         }
         if (!fits_host || !fits_address) {
-            AuditFinding finding = {.breach = BREACH_AT_ONCE,
-                                    .place = fetch->place,
-                                    .before = fetch->address->subject.place,
-                                    .time = fetch->start,
-                                    .asked = 0,
-                                    .found = fetch->mono_start / 1000 -
-                                             fetch->address->subject.mono_end / 1000};
-            audit_pauses_find(fetch, &finding, findings);
+            audit_pauses_find(fetch, BREACH_AT_ONCE, fetch->address->subject.place, 0,
+                              fetch->mono_start / 1000 - fetch->address->subject.mono_end / 1000,
+                              findings);
         }
     } else {
         audit_pauses_judge_host(pauses, fetch, &pause, findings);
@@ -637,19 +612,14 @@ void audit_delays_destroy(AuditDelays *delays)
 
 /* ---- what holds for a host ---- */
 
-bool audit_delays_values(const AuditDelays *delays, const char *name, Config *values)
+/* The values of a host ("http://h") in a configuration. */
+static AuditForce audit_delays_force(const Config *config, const char *origin)
 {
-    if (delays->is_known) {
-        site_values_of(&delays->config, name, values);
-    }
-    return delays->is_known;
-}
-
-/* The values of a host in an earlier configuration. */
-static AuditForce values_of(const Config *config, const char *name)
-{
+    char text[LOG_ORIGIN_BYTES] = "";
+    LogText name = log_text_host((LogText){origin, strlen(origin)});
+    memcpy(text, name.bytes, name.length < sizeof text ? name.length : 0);
     Config values;
-    site_values_of(config, name, &values);
+    site_values_of(config, text, &values);
     return (AuditForce){.least_ms = values.politeness_host_delay,
                         .most_ms = values.politeness_host_delay,
                         .ip_ms = values.politeness_ip_delay,
@@ -657,6 +627,17 @@ static AuditForce values_of(const Config *config, const char *name)
                         .connections = values.politeness_connections,
                         .learned_ms = values.politeness_learned ? values.politeness_least : -1,
                         .hours = values.politeness_hours};
+}
+
+AuditForce audit_delays_now(const AuditDelays *delays, const char *origin)
+{
+    AuditForce unknown = {.least_ms = -1,
+                          .most_ms = -1,
+                          .ip_ms = -1,
+                          .keep_alive_ms = -1,
+                          .connections = -1,
+                          .learned_ms = -1};
+    return delays->is_known ? audit_delays_force(&delays->config, origin) : unknown;
 }
 
 static void audit_delays_widen(AuditForce *force, const AuditForce *other, bool *any)
@@ -683,19 +664,10 @@ static void audit_delays_widen(AuditForce *force, const AuditForce *other, bool 
 AuditForce audit_delays_in_force(const AuditDelays *delays, const AuditHost *host, WallTime from,
                                  WallTime until)
 {
-    AuditForce force = {.least_ms = host->delay_ms,
-                        .most_ms = host->delay_ms,
-                        .ip_ms = host->ip_delay_ms,
-                        .keep_alive_ms = host->keep_alive_ms,
-                        .connections = host->connections,
-                        .learned_ms = host->learned_ms,
-                        .hours = host->hours};
+    AuditForce force = host->force;
     if (delays->changes.n == 0) {
         return force;
     }
-    char text[LOG_ORIGIN_BYTES] = "";
-    LogText name = log_text_host((LogText){host->origin, strlen(host->origin)});
-    memcpy(text, name.bytes, name.length < sizeof text ? name.length : 0);
     bool any = false;
     int64_t first = from.us - AUDIT_CHANGE_US;
     int64_t last = until.us + AUDIT_CHANGE_US;
@@ -704,7 +676,7 @@ AuditForce audit_delays_in_force(const AuditDelays *delays, const AuditHost *hos
         bool ends_in_time = i == 0 || delays->epochs[i - 1].until.us >= first;
         if (begins_in_time && ends_in_time) {
             const Config *config = i == 0 ? &delays->config : delays->epochs[i - 1].config;
-            AuditForce values = values_of(config, text);
+            AuditForce values = audit_delays_force(config, host->origin);
             audit_delays_widen(&force, &values, &any);
         }
     }

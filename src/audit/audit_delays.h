@@ -72,25 +72,13 @@ typedef struct AuditDelays {
     WallTime dark_until; /* changes before it cannot be gone back through */
 } AuditDelays;
 
-/* What was in force for a host within a span of time: where it changed, what asks for the least. */
-typedef struct AuditForce {
-    bool has_changed;
-    int64_t least_ms; /* host_delay */
-    int64_t most_ms;  /* INT64_MAX = not known */
-    int64_t ip_ms;
-    int64_t keep_alive_ms;
-    int64_t connections;
-    int64_t learned_ms; /* politeness.least; -1 = none is learned, or it has changed */
-    const char *hours;  /* politeness.hours, borrowed; NULL = not known, or it has changed */
-} AuditForce;
-
 /* Reads the configuration of a crawl. RESULT_NOT_FOUND: there is none, and no delay is known.
  * RESULT_INVALID: error says what is wrong with it. The delays are to be destroyed in any case. */
 Result audit_delays_read(AuditDelays *delays, const char *directory, Buffer *error);
 void audit_delays_destroy(AuditDelays *delays);
 
-/* What the configuration says of a host (a name), as site_values_of; false = it is not known. */
-bool audit_delays_values(const AuditDelays *delays, const char *name, Config *values);
+/* What is in force now for a host ("http://h"); -1 everywhere: it is not known. */
+AuditForce audit_delays_now(const AuditDelays *delays, const char *origin);
 /* What was in force for the host between from and until. */
 AuditForce audit_delays_in_force(const AuditDelays *delays, const AuditHost *host, WallTime from,
                                  WallTime until);

@@ -112,7 +112,6 @@ AuditHost *audit_hosts_find(AuditHosts *hosts, LogText origin, bool *is_new)
     host->subject = no_request;
     host->origin = copy;
     host->rules_version = -1;
-    host->delay_ms = -1;
     return host;
 }
 

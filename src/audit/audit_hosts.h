@@ -138,6 +138,18 @@ typedef struct AuditSubject {
     unsigned n_ends;
 } AuditSubject;
 
+/* What was in force for a host within a span of time: where it changed, what asks for the least. */
+typedef struct AuditForce {
+    bool has_changed;
+    int64_t least_ms; /* host_delay */
+    int64_t most_ms;  /* INT64_MAX = not known */
+    int64_t ip_ms;
+    int64_t keep_alive_ms;
+    int64_t connections;
+    int64_t learned_ms; /* politeness.least; -1 = none is learned, or it has changed */
+    const char *hours;  /* politeness.hours, borrowed; NULL = not known, or it has changed */
+} AuditForce;
+
 struct AuditHost {
     AuditSubject subject;
     char *origin;
@@ -145,13 +157,8 @@ struct AuditHost {
     Robots *rules;         /* of rules_version; NULL: their content is not known */
     int64_t rules_version; /* -1 = not looked for yet */
     int64_t version_told;  /* of robots.txt, to who asks about the host; 0 = none yet */
-    int64_t delay_ms;      /* configured; -1 = not looked for yet, or not known */
-    int64_t keep_alive_ms; /* the same, of politeness.keep_alive_time */
-    int64_t ip_delay_ms;   /* the same, of politeness.ip_delay */
-    int64_t connections;   /* the same, of politeness.connections */
-    int64_t learned_ms;    /* politeness.least, if delays are learned, else -1 */
+    AuditForce force;      /* by the configuration as it is now */
     LearnedPace pace;      /* after its last request */
-    const char *hours;     /* politeness.hours, borrowed; NULL = not known */
     int64_t burst_start;   /* us, of the burst that its last requests belong to */
 };
 

@@ -72,14 +72,10 @@ typedef struct ConsentSearch {
 static bool consent_found(void *context, const CdxjEntry *entry)
 {
     ConsentSearch *search = context;
-    CdxjCapture found = {.offset = entry->offset, .length = entry->length};
+    CdxjCapture found = {.offset = 0};
     bool is_good = entry->status >= 200 && entry->status < 300;
-    (void)snprintf(found.timestamp, sizeof found.timestamp, "%.*s", (int)entry->timestamp.length,
-                   entry->timestamp.bytes);
-    (void)snprintf(found.filename, sizeof found.filename, "%.*s", (int)entry->filename.length,
-                   entry->filename.bytes);
-    found.revisit = entry->mime.length == 12 && memcmp(entry->mime.bytes, "warc/revisit", 12) == 0;
-    if ((*search->until != '\0' && strcmp(found.timestamp, search->until) > 0) ||
+    if (!cdxj_capture_take(&found, entry) ||
+        (*search->until != '\0' && strcmp(found.timestamp, search->until) > 0) ||
         entry->status == 304 || (search->wants_page && search->is_good && !is_good)) {
         return true;
     }

@@ -17,7 +17,7 @@ static bool start_and_duration(LogText text, WallTime *start, int64_t *duration_
         return false;
     }
     size_t n = (size_t)(plus - text.bytes);
-    return log_text_compact_time((LogText){text.bytes, n}, start) &&
+    return wall_parse_compact(text.bytes, n, start) &&
            log_text_number((LogText){plus + 1, text.length - n - 1}, duration_ms);
 }
 

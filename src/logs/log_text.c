@@ -70,10 +70,7 @@ bool status_log_time(const char *line, size_t length, WallTime *time)
 
 /* ---- Log text ---- */
 
-#define DAY_S         INT64_C(86400)
-#define DIGITS_MAX    18u /* of a number that fits into 63 bits */
-#define ISO_BYTES     24u /* 2026-01-31T12:00:00.123Z */
-#define COMPACT_BYTES 17u
+#define DIGITS_MAX 18u /* of a number that fits into 63 bits */
 
 bool log_text_is(LogText text, const char *word)
 {
@@ -81,7 +78,7 @@ bool log_text_is(LogText text, const char *word)
            (text.length == 0 || memcmp(text.bytes, word, text.length) == 0);
 }
 
-/* ---- numbers and times ---- */
+/* ---- numbers ---- */
 
 /* Reads n digits. */
 static bool digits(const char *text, size_t n, int64_t *out)
@@ -108,69 +105,9 @@ bool log_text_number(LogText text, int64_t *out)
     return ok;
 }
 
-/* Days from 1970-01-01 to a date of the Gregorian calendar. Source: H. Hinnant, "chrono-Compatible
- * Low-Level Date Algorithms", days_from_civil. */
-static int64_t log_text_days_of(int64_t year, int64_t month, int64_t day)
-{
-    int64_t y = year - (month <= 2);
-    int64_t era = (y >= 0 ? y : y - 399) / 400;
-    int64_t of_era = y - era * 400;
-    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-}
-
-/* year, month, day, hour, minute, second, milliseconds */
-static bool time_of(const int64_t part[7], WallTime *out)
-{
-    if (part[1] < 1 || part[1] > 12 || part[2] < 1 || part[2] > 31 || part[3] > 23 ||
-        part[4] > 59 || part[5] > 60) {
-        return false;
-    }
-    int64_t s = log_text_days_of(part[0], part[1], part[2]) * DAY_S + part[3] * 3600 +
-                part[4] * 60 + part[5];
-    out->us = (s * 1000 + part[6]) * 1000;
-    return true;
-}
-
 bool log_text_time(LogText text, WallTime *out)
 {
-    static const struct {
-        unsigned at;
-        unsigned n;
-    } parts[7] = {{0, 4}, {5, 2}, {8, 2}, {11, 2}, {14, 2}, {17, 2}, {20, 3}};
-    static const char frame[] = "    -  -  T  :  :  .   Z";
-    int64_t value[7] = {0};
-    if (text.length != ISO_BYTES) {
-        return false;
-    }
-    for (size_t i = 0; i < ISO_BYTES; i++) {
-        if (frame[i] != ' ' && text.bytes[i] != frame[i]) {
-            return false;
-        }
-    }
-    for (size_t i = 0; i < 7; i++) {
-        if (!digits(text.bytes + parts[i].at, parts[i].n, &value[i])) {
-            return false;
-        }
-    }
-    return time_of(value, out);
-}
-
-bool log_text_compact_time(LogText text, WallTime *out)
-{
-    static const unsigned lengths[7] = {4, 2, 2, 2, 2, 2, 3};
-    int64_t value[7] = {0};
-    const char *at = text.bytes;
-    if (text.length != COMPACT_BYTES) {
-        return false;
-    }
-    for (size_t i = 0; i < 7; i++) {
-        if (!digits(at, lengths[i], &value[i])) {
-            return false;
-        }
-        at += lengths[i];
-    }
-    return time_of(value, out);
+    return wall_parse_iso(text.bytes, text.length, out);
 }
 
 /* ---- URLs ---- */

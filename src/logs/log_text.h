@@ -22,8 +22,6 @@ bool log_text_is(LogText text, const char *word);
 bool log_text_number(LogText text, int64_t *number);
 /* Reads "2026-01-31T12:00:00.123Z". */
 bool log_text_time(LogText text, WallTime *time);
-/* Reads "20260131120000123". */
-bool log_text_compact_time(LogText text, WallTime *time);
 /* The origin of a URL, such as "http://www.example.org:81". User information is left out; the
  * origin is then written into scratch. Empty when the URL has no origin. */
 #define LOG_ORIGIN_BYTES 512

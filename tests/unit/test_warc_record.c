@@ -358,10 +358,10 @@ static void a_dns_answer_is_a_resource(void)
 static void dates_digests_and_ids_come_back(void)
 {
     static const int64_t dates[] = {0, -1, 1, 999999, 1769860800123456, 253402300799999999};
-    char text[WARC_DATE_BYTES];
+    char text[CLOCK_TEXT_BYTES];
     WallTime t;
     for (size_t i = 0; i < sizeof dates / sizeof *dates; i++) {
-        (void)warc_date_format((WallTime){dates[i]}, text);
+        (void)wall_format_micro((WallTime){dates[i]}, text);
         CU_ASSERT_TRUE(warc_date_parse(sample_text(text), &t));
         CU_ASSERT_EQUAL(t.us, dates[i]);
     }

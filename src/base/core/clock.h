@@ -70,8 +70,22 @@ static inline int64_t wall_seconds(WallTime t)
 
 /* "2026-01-31T12:00:00.123Z"; text holds CLOCK_TEXT_BYTES. Returns text. */
 char *wall_format_iso(WallTime t, char text[CLOCK_TEXT_BYTES]) RAGNO_SYMBOL(wall_format_iso);
+/* "2026-01-31T12:00:00.123456Z", the form of WARC. */
+char *wall_format_micro(WallTime t, char text[CLOCK_TEXT_BYTES]) RAGNO_SYMBOL(wall_format_micro);
 /* "20260131120000123", the form of Heritrix's logs. */
 char *wall_format_compact(WallTime t, char text[CLOCK_TEXT_BYTES])
     RAGNO_SYMBOL(wall_format_compact);
+/* "20260131120000", the form of CDXJ. */
+char *wall_format_seconds(WallTime t, char text[CLOCK_TEXT_BYTES])
+    RAGNO_SYMBOL(wall_format_seconds);
+
+/* Days from 1970-01-01 to a date of the Gregorian calendar. Source: H. Hinnant, "chrono-Compatible
+ * Low-Level Date Algorithms", days_from_civil. */
+int64_t wall_days(int64_t year, int64_t month, int64_t day) RAGNO_SYMBOL(wall_days);
+/* Reads "2026-01-31T12:00:00Z", with none to nine decimals of the second. */
+bool wall_parse_iso(const char *text, size_t length, WallTime *out) RAGNO_SYMBOL(wall_parse_iso);
+/* Reads digits alone: 14 up to the second, or 17 up to the millisecond. */
+bool wall_parse_compact(const char *text, size_t length, WallTime *out)
+    RAGNO_SYMBOL(wall_parse_compact);
 
 #endif

@@ -149,8 +149,7 @@ Result file_walk(const char *path, Result (*visit)(void *context, const char *na
     }
     while (rc == RESULT_OK && (entry = readdir(folder)) != NULL) {
         struct stat info;
-        if (fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(info.st_mode)) {
+        if (fstatat(dirfd(folder), entry->d_name, &info, 0) == 0 && S_ISREG(info.st_mode)) {
             rc = visit(context, entry->d_name);
         }
     }

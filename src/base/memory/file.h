@@ -42,8 +42,8 @@ Result file_replace(const char *path, const void *bytes, size_t n);
  * the first. */
 Result file_copy(int from, uint64_t at, uint64_t n, int to);
 
-/* Calls visit with the name of each regular file of a folder, until it does not return RESULT_OK.
- * RESULT_NOT_FOUND: there is no such folder; or what visit returned. */
+/* Calls visit with the name of each regular file of a folder, links to such ones included, until it
+ * does not return RESULT_OK. RESULT_NOT_FOUND: there is no such folder; or what visit returned. */
 Result file_walk(const char *path, Result (*visit)(void *context, const char *name), void *context);
 /* Removes a file, or a folder with all that is in it; links are not followed. */
 void file_remove(const char *path);

@@ -139,10 +139,10 @@ static Result capture_text(CaptureTable *table)
 static Result capture_row(CaptureTable *table, const char *filename, const WarcRecord *record)
 {
     ExportRows *rows = &table->rows;
-    char date[WARC_DATE_BYTES];
+    char date[CLOCK_TEXT_BYTES];
     char id[WARC_ID_TEXT];
     capture_url(table, record->uri);
-    capture_string(table, "fetch_time", warc_date_format(record->date, date));
+    capture_string(table, "fetch_time", wall_format_micro(record->date, date));
     export_number(rows, "fetch_status", record->http.status);
     /* The Location of a redirect, absolute. */
     HttpHeader header;

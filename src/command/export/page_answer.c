@@ -64,7 +64,7 @@ static uint32_t date_of(WarcBytes timestamp)
     char text[18] = "00000000000000000";
     WallTime time;
     memcpy(text, timestamp.bytes, timestamp.length < 14 ? timestamp.length : 14);
-    if (!log_text_compact_time((LogText){text, 17}, &time) || time.us <= 0) {
+    if (!wall_parse_compact(text, 17, &time) || time.us <= 0) {
         return 0;
     }
     int64_t seconds = time.us / 1000000;

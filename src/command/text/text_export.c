@@ -181,7 +181,7 @@ static void text_export_summarize(const TextCommand *command, const TextTotals *
                                   WallTime started)
 {
     const TextCounts *counts = &totals->counts;
-    char text[WARC_DATE_BYTES];
+    char text[CLOCK_TEXT_BYTES];
     (void)fprintf(stderr, "ragno export: %" PRIu64 " texts of %" PRIu64 " captures (%.1f MB)",
                   totals->pages, counts->captures, 1e-6 * (double)counts->html_bytes);
     if (counts->undecoded > 0) {
@@ -196,7 +196,8 @@ static void text_export_summarize(const TextCommand *command, const TextTotals *
         if (crawl_store_owner(command->archive.directory) != 0 && started.us - LATE_US < next.us) {
             next.us = started.us - LATE_US;
         }
-        (void)fprintf(stderr, "; what is new since then: --since %s", warc_date_format(next, text));
+        (void)fprintf(stderr, "; what is new since then: --since %s",
+                      wall_format_micro(next, text));
     }
     (void)fputc('\n', stderr);
 }

@@ -86,12 +86,12 @@ static Result text_writer_put_json(TextWriter *writer, const TextPages *pages, c
                                    Buffer *out)
 {
     const TextCapture *capture = page->capture;
-    char text[WARC_DATE_BYTES > WARC_DIGEST_TEXT ? WARC_DATE_BYTES : WARC_DIGEST_TEXT];
+    char text[CLOCK_TEXT_BYTES > WARC_DIGEST_TEXT ? CLOCK_TEXT_BYTES : WARC_DIGEST_TEXT];
     JsonWriter json;
     json_init(&json, out);
     json_open(&json, NULL, '{');
     json_text(&json, "url", capture->url.bytes, capture->url.length);
-    json_string(&json, "time", warc_date_format(capture->date, text));
+    json_string(&json, "time", wall_format_micro(capture->date, text));
     json_count(&json, "status", capture->status);
     const char *name = "type";
     if (capture->type.type == NULL) {
@@ -128,14 +128,14 @@ static Result put_wacz_page(const TextWriter *writer, const TextPage *page, Buff
     const TextCapture *capture = page->capture;
     static const size_t head = sizeof "<urn:uuid:" - 1;
     char id[WARC_ID_TEXT];
-    char date[WARC_DATE_BYTES];
+    char date[CLOCK_TEXT_BYTES];
     JsonWriter json;
     (void)warc_id_format(&capture->id, id);
     json_init(&json, out);
     json_open(&json, NULL, '{');
     json_text(&json, "id", id + head, strlen(id) - head - 1);
     json_text(&json, "url", capture->url.bytes, capture->url.length);
-    json_string(&json, "ts", warc_date_format(capture->date, date));
+    json_string(&json, "ts", wall_format_micro(capture->date, date));
     if (page->visible.title != NULL) {
         json_string(&json, "title", page->visible.title);
     }
@@ -149,9 +149,9 @@ static Result put_wacz_page(const TextWriter *writer, const TextPage *page, Buff
 /* ---- WET ---- */
 
 /* "2026-01-31T12:00:00Z": WARC/1.0 has no fractions. */
-static const char *text_writer_format_date(WallTime t, char text[WARC_DATE_BYTES])
+static const char *text_writer_format_date(WallTime t, char text[CLOCK_TEXT_BYTES])
 {
-    (void)warc_date_format(t, text);
+    (void)wall_format_micro(t, text);
     memcpy(text + 19, "Z", 2);
     return text;
 }
@@ -160,7 +160,7 @@ static Result put_record_head(TextWriter *writer, const char *type, WallTime dat
 {
     WarcId id;
     char text[WARC_ID_TEXT];
-    char time[WARC_DATE_BYTES];
+    char time[CLOCK_TEXT_BYTES];
     Result rc = warc_ids_next(&writer->ids, &id);
     return rc == RESULT_OK
                ? buffer_printf(out,

@@ -91,9 +91,9 @@ void text_rendered_free(TextRendered *rendered)
 /* Whether a conversion stands for an answer of this date. */
 static bool text_rendered_has(const TextRendered *rendered, WarcBytes url, WallTime date)
 {
-    char timestamp[WARC_DATE_BYTES];
+    char timestamp[CLOCK_TEXT_BYTES];
     uintptr_t newest = (uintptr_t)map_get(&rendered->newest, text_rendered_key(url));
-    return newest >= text_rendered_number(warc_bytes(warc_date_timestamp(date, timestamp), 14)) &&
+    return newest >= text_rendered_number(warc_bytes(wall_format_seconds(date, timestamp), 14)) &&
            newest > 0;
 }
 

@@ -123,9 +123,9 @@ static MapKey capture_key(WarcBytes uri, const char timestamp[14])
 
 Result verify_remember(Verify *verify, const WarcRecord *record)
 {
-    char timestamp[WARC_DATE_BYTES];
+    char timestamp[CLOCK_TEXT_BYTES];
     return map_put(&verify->originals,
-                   capture_key(record->uri, warc_date_timestamp(record->date, timestamp)), verify);
+                   capture_key(record->uri, wall_format_seconds(record->date, timestamp)), verify);
 }
 
 static bool confirms_unknown(const WarcRecord *record)
@@ -151,7 +151,7 @@ static Result check_revisit(Verify *verify, const char *file, const WarcRecord *
     WarcBytes uri;
     WarcBytes date;
     WallTime t;
-    char timestamp[WARC_DATE_BYTES];
+    char timestamp[CLOCK_TEXT_BYTES];
     verify->counts->revisits++;
     if (confirms_unknown(record)) {
         return RESULT_OK;
@@ -163,7 +163,7 @@ static Result check_revisit(Verify *verify, const char *file, const WarcRecord *
         *stored = false;
         return RESULT_OK;
     }
-    Original original = {.timestamp = warc_bytes(warc_date_timestamp(t, timestamp), 14)};
+    Original original = {.timestamp = warc_bytes(wall_format_seconds(t, timestamp), 14)};
     Result rc = cdxj_find(verify->warc_directory, uri.bytes, uri.length, is_original, &original);
     if (rc == RESULT_OK && !original.found &&
         map_get(&verify->originals, capture_key(uri, timestamp)) == NULL) {

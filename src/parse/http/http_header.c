@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/core/ascii.h"
+#include "base/core/clock.h"
 
 #define SNIFF_BYTES 1024u /* of a body, in which XHTML says what it is */
 
@@ -419,17 +420,6 @@ static int month_of(const char *word, size_t length)
     return 0;
 }
 
-/* Days since 1970-01-01 in the proleptic Gregorian calendar. */
-static int64_t http_header_value_days_of(int64_t year, int64_t month, int64_t day)
-{
-    year -= month <= 2 ? 1 : 0;
-    int64_t era = (year >= 0 ? year : year - 399) / 400;
-    int64_t year_of_era = year - era * 400;
-    int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year -
-           719468;
-}
-
 typedef struct DateParts {
     int64_t day, month, year, hour, minute, second;
     bool has_day, has_year, has_time;
@@ -511,8 +501,8 @@ bool http_header_date(const char *value, size_t length, int64_t *unix_s)
                    parts.day >= 1 && parts.day <= 31 && parts.hour <= 23 && parts.minute <= 59 &&
                    parts.second <= 60 && parts.year >= 1601;
     if (is_date) {
-        *unix_s = http_header_value_days_of(parts.year, parts.month, parts.day) * 86400 +
-                  parts.hour * 3600 + parts.minute * 60 + parts.second - zone_seconds(scan, value);
+        *unix_s = wall_days(parts.year, parts.month, parts.day) * 86400 + parts.hour * 3600 +
+                  parts.minute * 60 + parts.second - zone_seconds(scan, value);
     }
     return is_date;
 }

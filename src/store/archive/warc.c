@@ -1,6 +1,5 @@
 #include "store/archive/warc.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -40,6 +39,7 @@ typedef struct WarcCurrent {
  * Threads: one.
  * Errors: RESULT_FULL, RESULT_IO; logged. */
 
+#define COMPONENT         "warc"
 #define WARC_STREAM_BYTES ((size_t)128 << 10) /* collected before a write: still in the cache */
 
 typedef struct WarcStream {
@@ -53,8 +53,6 @@ static inline uint64_t warc_stream_size(const WarcStream *stream)
 {
     return stream->written + stream->pending.length;
 }
-
-#define WARC_RECOVERY_COMPONENT "warc"
 
 typedef struct Recovery {
     const char *directory;
@@ -84,13 +82,13 @@ static Result discard(Recovery *recovery, const WarcFile *file)
     Result rc = RESULT_OK;
     (void)warc_path(&recovery->path, recovery->directory, file->name, true);
     if (ours || file->size == 0) {
-        LOG_INFO(WARC_RECOVERY_COMPONENT, "uncommitted file removed", "file=%s bytes=%llu",
-                 file->name, (unsigned long long)file->size);
+        LOG_INFO(COMPONENT, "uncommitted file removed", "file=%s bytes=%llu", file->name,
+                 (unsigned long long)file->size);
         rc = unlink(recovery->path.text) == 0 ? RESULT_OK
                                               : warc_files_failed("remove", recovery->path.text);
     } else {
-        LOG_WARN(WARC_RECOVERY_COMPONENT, "uncommitted file set aside", "file=%s bytes=%llu",
-                 file->name, (unsigned long long)file->size);
+        LOG_WARN(COMPONENT, "uncommitted file set aside", "file=%s bytes=%llu", file->name,
+                 (unsigned long long)file->size);
         (void)file_path(&recovery->other, "%s/%s.uncommitted", recovery->directory, file->name);
         if (rename(recovery->path.text, recovery->other.text) != 0) {
             rc = warc_files_failed("rename", recovery->path.text);
@@ -120,8 +118,8 @@ static Result recover_file(Recovery *recovery, const WarcFile *file, WarcCurrent
     /* A file that holds the committed end: what is behind it goes. */
     Result rc = rebuild_journal(recovery, file, end);
     if (rc == RESULT_OK && file->size > end) {
-        LOG_INFO(WARC_RECOVERY_COMPONENT, "tail behind the last commit cut off",
-                 "file=%s bytes=%llu", file->name, (unsigned long long)(file->size - end));
+        LOG_INFO(COMPONENT, "tail behind the last commit cut off", "file=%s bytes=%llu", file->name,
+                 (unsigned long long)(file->size - end));
         int fd = open(recovery->path.text, O_WRONLY | O_CLOEXEC);
         if (fd < 0 || ftruncate(fd, (off_t)end) != 0 || fsync(fd) != 0) {
             rc = warc_files_failed("truncate", recovery->path.text);
@@ -139,25 +137,13 @@ static Result recover_file(Recovery *recovery, const WarcFile *file, WarcCurrent
     return rc;
 }
 
-/* "x.cdxj.new": what a crash left of sorting an index. */
-static bool is_left_over(const char *name)
+/* "x.cdxj.new": what a crash left of sorting an index. In nobody's way if it stays. */
+static Result remove_left_over(void *directory, const char *name)
 {
-    return warc_name_ends_with(name, ".cdxj.new");
-}
-
-static Result remove_left_overs(const char *directory)
-{
-    DIR *dir = opendir(directory);
-    if (dir == NULL) {
-        return result_of_errno(errno);
+    Path path;
+    if (warc_name_ends_with(name, ".cdxj.new")) {
+        (void)unlink(file_path(&path, "%s/%s", (const char *)directory, name));
     }
-    const struct dirent *entry = NULL;
-    while ((entry = readdir(dir)) != NULL) {
-        if (is_left_over(entry->d_name)) {
-            (void)unlinkat(dirfd(dir), entry->d_name, 0); /* in nobody's way if it stays */
-        }
-    }
-    (void)closedir(dir);
     return RESULT_OK;
 }
 
@@ -176,15 +162,14 @@ static Result find_committed(const Recovery *recovery, const WarcFileList *list)
         }
         found = true;
         if (file->size < offset) {
-            LOG_ERROR(WARC_RECOVERY_COMPONENT, "file is too short",
-                      "file=%s size=%llu committed=%llu", file->name,
-                      (unsigned long long)file->size, (unsigned long long)offset);
+            LOG_ERROR(COMPONENT, "file is too short", "file=%s size=%llu committed=%llu",
+                      file->name, (unsigned long long)file->size, (unsigned long long)offset);
             return RESULT_DAMAGED;
         }
     }
     if (!found) {
-        LOG_WARN(WARC_RECOVERY_COMPONENT, "file of the last commit was moved away",
-                 "directory=%s number=%u", recovery->directory, (unsigned)serial);
+        LOG_WARN(COMPONENT, "file of the last commit was moved away", "directory=%s number=%u",
+                 recovery->directory, (unsigned)serial);
     }
     return RESULT_OK;
 }
@@ -205,7 +190,7 @@ static Result warc_files_recover(const char *directory, const WarcEnd *committed
     }
     rc = find_committed(&recovery, &list);
     if (rc == RESULT_OK) {
-        rc = remove_left_overs(directory);
+        rc = file_walk(directory, remove_left_over, (void *)(uintptr_t)directory);
     }
     for (size_t i = 0; i < list.n && rc == RESULT_OK; i++) {
         uint32_t serial = list.files[i].serial;
@@ -217,17 +202,6 @@ static Result warc_files_recover(const char *directory, const WarcEnd *committed
     }
     warc_files_free(&list);
     return rc;
-}
-
-#define WARC_STREAM_COMPONENT "warc"
-
-/* Logs that a step of writing failed; the Result of errno. */
-static Result warc_stream_failed(const char *step, const char *name)
-{
-    int error = errno;
-    LOG_ERROR(WARC_STREAM_COMPONENT, "cannot write", "step=%s file=%s error=%s", step, name,
-              strerror(error));
-    return result_of_errno(error);
 }
 
 /* Writes what is pending; name: of the file, for the log. */
@@ -242,7 +216,7 @@ static Result warc_stream_flush(WarcStream *stream, const char *name)
             done += (size_t)n;
             stream->written += (uint64_t)n;
         } else if (n == 0 || errno != EINTR) {
-            rc = warc_stream_failed("write", name);
+            rc = warc_files_failed("write", name);
         }
     }
     if (done > 0) {
@@ -264,8 +238,6 @@ static void warc_stream_close(WarcStream *stream)
 }
 
 /* ---- The WARC writer ---- */
-
-#define COMPONENT "warc"
 
 /* A file that takes no more records and waits for its commit. */
 typedef struct EndedFile {
@@ -363,13 +335,13 @@ static Result warc_reopen(Warc *warc, const WarcFile *found)
     file->records.fd =
         open(warc_path(&warc->scratch, warc->directory, found->name, true), O_RDWR | O_CLOEXEC);
     if (file->records.fd < 0) {
-        return warc_stream_failed("open", found->name);
+        return warc_files_failed("open", found->name);
     }
     file->index.fd = open(warc_index_path(&warc->scratch, warc->directory, found->name, true),
                           O_RDWR | O_CLOEXEC);
     journal = file->index.fd < 0 ? -1 : lseek(file->index.fd, 0, SEEK_END);
     if (journal < 0) {
-        return warc_stream_failed("open", warc->scratch.text);
+        return warc_files_failed("open", warc->scratch.text);
     }
     file->records.written = found->size;
     file->index.written = (uint64_t)journal;
@@ -446,7 +418,7 @@ static Result warc_create(Warc *warc, const char *name, bool index, int *fd)
                              : warc_path(&warc->scratch, warc->directory, name, true);
     /* A journal may have been left by a crash; a WARC file of that name is never replaced. */
     *fd = open(path, O_RDWR | O_CLOEXEC | O_CREAT | (index ? O_TRUNC : O_EXCL), 0644);
-    return *fd < 0 ? warc_stream_failed("create", path) : RESULT_OK;
+    return *fd < 0 ? warc_files_failed("create", path) : RESULT_OK;
 }
 
 /* Starts a file; on failure there is none, and the number may be used again. */
@@ -506,7 +478,7 @@ static Result warc_sync_file(Warc *warc)
     }
     /* Whatever the reason was: the next sync would succeed without the bytes that this one lost. */
     if (fdatasync(file->records.fd) != 0) {
-        (void)warc_stream_failed("sync", file->name.text);
+        (void)warc_files_failed("sync", file->name.text);
         return RESULT_IO;
     }
     if (file->new_entry && warc_files_sync_directory(warc->directory) != RESULT_OK) {

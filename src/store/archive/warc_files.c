@@ -1,6 +1,5 @@
 #include "store/archive/warc_files.h"
 
-#include <dirent.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -80,8 +79,9 @@ static Result warc_files_inspect(const char *directory, WarcFile *file)
     return rc;
 }
 
-static Result warc_files_add_file(WarcFileList *list, const char *directory, const char *entry)
+static Result warc_files_add_file(void *context, const char *entry)
 {
+    WarcFileList *list = context;
     bool open = warc_name_ends_with(entry, WARC_OPEN_SUFFIX);
     WarcCompression compression = WARC_GZIP;
     char *name = strndup(entry, strlen(entry) - (open ? strlen(WARC_OPEN_SUFFIX) : 0));
@@ -97,7 +97,7 @@ static Result warc_files_add_file(WarcFileList *list, const char *directory, con
         free(name);
         return RESULT_MEMORY;
     }
-    Result rc = warc_files_inspect(directory, &list->files[list->n - 1]);
+    Result rc = warc_files_inspect(list->directory, &list->files[list->n - 1]);
     return rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 
@@ -111,17 +111,8 @@ static int warc_files_compare_files(const void *left, const void *right)
 
 Result warc_files_list_any(const char *directory, WarcFileList *list)
 {
-    *list = (WarcFileList){.files = NULL};
-    DIR *dir = opendir(directory);
-    if (dir == NULL) {
-        return result_of_errno(errno);
-    }
-    Result rc = RESULT_OK;
-    const struct dirent *entry = NULL;
-    while (rc == RESULT_OK && (entry = readdir(dir)) != NULL) {
-        rc = warc_files_add_file(list, directory, entry->d_name);
-    }
-    (void)closedir(dir);
+    *list = (WarcFileList){.directory = directory};
+    Result rc = file_walk(directory, warc_files_add_file, list);
     if (rc != RESULT_OK) {
         warc_files_free(list);
     } else if (list->n > 0) {
@@ -257,23 +248,20 @@ Result warc_end_put(MDB_txn *txn, const WarcEnd *end)
     uint64_t offset = htobe64(end->offset);
     memcpy(bytes, &file, sizeof file);
     memcpy(bytes + sizeof file, &offset, sizeof offset);
-    char name[] = "end"; /* LMDB wants keys it will not change as pointers it could */
-    MDB_val key = {.mv_size = sizeof name - 1, .mv_data = name};
-    MDB_val value = {.mv_size = sizeof bytes, .mv_data = bytes};
-    Result rc = lmdb_result(mdb_dbi_open(txn, TABLE, MDB_CREATE, &dbi), "warc: mdb_dbi_open");
-    return rc == RESULT_OK ? lmdb_result(mdb_put(txn, dbi, &key, &value, 0), "warc: mdb_put") : rc;
+    Result rc = lmdb_table_open(&dbi, txn, TABLE, MDB_CREATE);
+    return rc == RESULT_OK
+               ? lmdb_put(txn, dbi, lmdb_bytes("end", 3), lmdb_bytes(bytes, sizeof bytes), TABLE)
+               : rc;
 }
 
 Result warc_end_get(MDB_txn *txn, WarcEnd *end)
 {
     MDB_dbi dbi = 0;
-    char name[] = "end"; /* LMDB wants keys it will not change as pointers it could */
-    MDB_val key = {.mv_size = sizeof name - 1, .mv_data = name};
     MDB_val value;
     *end = (WarcEnd){.file = 0};
-    Result rc = lmdb_result(mdb_dbi_open(txn, TABLE, 0, &dbi), "warc: mdb_dbi_open");
+    Result rc = lmdb_table_open(&dbi, txn, TABLE, 0);
     if (rc == RESULT_OK) {
-        rc = lmdb_result(mdb_get(txn, dbi, &key, &value), "warc: mdb_get");
+        rc = lmdb_get(txn, dbi, lmdb_bytes("end", 3), &value, TABLE);
     }
     if (rc != RESULT_OK) {
         return rc;

@@ -32,7 +32,8 @@ typedef struct WarcFile {
 } WarcFile;
 
 typedef struct WarcFileList {
-    WarcFile *files; /* by serial, then name */
+    const char *directory; /* borrowed */
+    WarcFile *files;       /* by serial, then name */
     size_t n;
 } WarcFileList;
 

@@ -471,26 +471,16 @@ static Result warc_load_read_capture(WarcReader *reader, const CdxjCapture *capt
 }
 
 typedef struct OriginalSearch {
-    char timestamp[WARC_DATE_BYTES];
+    char timestamp[CLOCK_TEXT_BYTES];
     CdxjCapture *capture;
-    bool found;
 } OriginalSearch;
 
 static bool take_original(void *context, const CdxjEntry *entry)
 {
     OriginalSearch *search = context;
-    CdxjCapture *capture = search->capture;
-    if (warc_bytes_are(entry->mime, "warc/revisit") ||
-        entry->filename.length >= sizeof capture->filename ||
-        memcmp(entry->timestamp.bytes, search->timestamp, entry->timestamp.length) != 0) {
-        return true;
-    }
-    memcpy(capture->filename, entry->filename.bytes, entry->filename.length);
-    capture->filename[entry->filename.length] = '\0';
-    capture->offset = entry->offset;
-    capture->length = entry->length;
-    search->found = true;
-    return false;
+    bool is_it = !warc_bytes_are(entry->mime, "warc/revisit") &&
+                 memcmp(entry->timestamp.bytes, search->timestamp, entry->timestamp.length) == 0;
+    return !is_it || !cdxj_capture_take(search->capture, entry);
 }
 
 Result warc_load_find_original(const char *directory, const WarcRecord *revisit,
@@ -499,15 +489,15 @@ Result warc_load_find_original(const char *directory, const WarcRecord *revisit,
     WarcBytes uri;
     WarcBytes date;
     WallTime t;
-    OriginalSearch search = {.capture = capture, .found = false};
+    OriginalSearch search = {.capture = capture};
     *capture = (CdxjCapture){.offset = 0};
     if (!warc_record_field(revisit, "warc-refers-to-target-uri", &uri) ||
         !warc_record_field(revisit, "warc-refers-to-date", &date) || !warc_date_parse(date, &t)) {
         return RESULT_DAMAGED;
     }
-    (void)warc_date_timestamp(t, search.timestamp);
+    (void)wall_format_seconds(t, search.timestamp);
     Result rc = cdxj_find(directory, uri.bytes, uri.length, take_original, &search);
-    return rc == RESULT_OK && !search.found ? RESULT_NOT_FOUND : rc;
+    return rc == RESULT_OK && capture->filename[0] == '\0' ? RESULT_NOT_FOUND : rc;
 }
 
 Result warc_load_original(const char *directory, const WarcRecord *revisit, WarcAnswer *answer)

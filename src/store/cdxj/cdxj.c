@@ -1,6 +1,5 @@
 #include "store/cdxj/cdxj.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -55,7 +54,7 @@ static void cdxj_put_mime(Buffer *out, WarcBytes mime)
 
 Result cdxj_append_facts(Buffer *out, const CdxjFacts *facts)
 {
-    char timestamp[WARC_DATE_BYTES];
+    char timestamp[CLOCK_TEXT_BYTES];
     char digest[WARC_DIGEST_TEXT];
     size_t before = out->length;
     const char *prefix = facts->type == WARC_CONVERSION ? CDXJ_RENDERED : "";
@@ -64,7 +63,7 @@ Result cdxj_append_facts(Buffer *out, const CdxjFacts *facts)
     } else if (surt_append(out, facts->url.bytes, facts->url.length) != RESULT_OK) {
         return RESULT_MEMORY;
     }
-    buffer_printf(out, " %s {\"url\": \"%s", warc_date_timestamp(facts->date, timestamp), prefix);
+    buffer_printf(out, " %s {\"url\": \"%s", wall_format_seconds(facts->date, timestamp), prefix);
     cdxj_put_json(out, facts->url);
     buffer_append_string(out, "\", \"mime\": \"");
     if (facts->type == WARC_REVISIT) {
@@ -212,7 +211,7 @@ Result cdxj_parse(WarcBytes line, Buffer *scratch, CdxjEntry *entry)
         return RESULT_INVALID;
     }
     entry->key = warc_bytes(line.bytes, (size_t)(blank - line.bytes));
-    entry->timestamp = warc_bytes(stamp, 14);
+    entry->timestamp = warc_bytes(stamp, CDXJ_TIMESTAMP_BYTES);
     const char *at = cdxj_skip(json, end, '{');
     Buffer other; /* for fields other than the URL; escapes in those are refused, it is reused */
     buffer_init(&other, 4096);
@@ -243,6 +242,7 @@ Result cdxj_parse(WarcBytes line, Buffer *scratch, CdxjEntry *entry)
 /* ---- looking up ---- */
 
 typedef struct Search {
+    const char *directory;
     bool all; /* whatever the URL; otherwise: */
     WarcBytes url;
     Buffer prefix; /* key and a blank */
@@ -319,35 +319,24 @@ static void search_text(Search *search, const char *text, size_t length, bool so
     }
 }
 
-static Result search_file(Search *search, int directory, const char *name, bool sorted)
+static Result cdxj_search_file(void *context, const char *name)
 {
+    Search *search = context;
+    Path path;
     const char *text = NULL;
     uint64_t length = 0;
-    Result rc = file_map(directory, name, &text, &length);
+    bool sorted = warc_name_ends_with(name, ".cdxj");
+    if (search->stop || (!sorted && !warc_name_ends_with(name, ".cdxj.open"))) {
+        return RESULT_OK;
+    }
+    Result rc =
+        file_map(AT_FDCWD, file_path(&path, "%s/%s", search->directory, name), &text, &length);
     if (text != NULL) {
         search_text(search, text, (size_t)length, sorted);
         file_unmap(text, length);
     }
-    /* A journal may become an index between readdir and here: the next look sees it. */
+    /* A journal may become an index between the listing and here: the next look sees it. */
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-}
-
-static Result search_directory(Search *search, const char *directory)
-{
-    DIR *dir = opendir(directory);
-    if (dir == NULL) {
-        return result_of_errno(errno);
-    }
-    Result rc = RESULT_OK;
-    const struct dirent *item = NULL;
-    while (rc == RESULT_OK && !search->stop && (item = readdir(dir)) != NULL) {
-        bool sorted = warc_name_ends_with(item->d_name, ".cdxj");
-        if (sorted || warc_name_ends_with(item->d_name, ".cdxj.open")) {
-            rc = search_file(search, dirfd(dir), item->d_name, sorted);
-        }
-    }
-    (void)closedir(dir);
-    return rc;
 }
 
 /* Looks at every line whose key begins with the prefix of the search, which is destroyed. */
@@ -356,7 +345,8 @@ static Result cdxj_search(Search *search, const char *directory)
     Result rc = buffer_end(&search->prefix, 0);
     buffer_init(&search->scratch, BUFFER_NO_LIMIT);
     if (rc == RESULT_OK) {
-        rc = search_directory(search, directory);
+        search->directory = directory;
+        rc = file_walk(directory, cdxj_search_file, search);
     }
     buffer_destroy(&search->prefix);
     buffer_destroy(&search->scratch);
@@ -400,32 +390,31 @@ WarcBytes cdxj_plain_url(WarcBytes url)
 typedef struct Newest {
     CdxjCapture *capture;
     bool revisits;
-    bool any;
 } Newest;
 
-static void cdxj_copy_text(char *out, size_t size, WarcBytes text)
+bool cdxj_capture_take(CdxjCapture *capture, const CdxjEntry *entry)
 {
-    size_t n = text.length < size ? text.length : size - 1;
-    memcpy(out, text.bytes, n);
-    out[n] = '\0';
+    if (entry->filename.length >= sizeof capture->filename) {
+        return false;
+    }
+    int order = memcmp(entry->timestamp.bytes, capture->timestamp, CDXJ_TIMESTAMP_BYTES);
+    if (order < 0 || (order == 0 && entry->offset <= capture->offset)) {
+        return false;
+    }
+    *capture = (CdxjCapture){.offset = entry->offset,
+                             .length = entry->length,
+                             .status = entry->status,
+                             .revisit = warc_bytes_are(entry->mime, "warc/revisit")};
+    memcpy(capture->filename, entry->filename.bytes, entry->filename.length);
+    memcpy(capture->timestamp, entry->timestamp.bytes, CDXJ_TIMESTAMP_BYTES);
+    return true;
 }
 
 static bool keep_newest(void *context, const CdxjEntry *entry)
 {
     Newest *newest = context;
-    CdxjCapture *capture = newest->capture;
-    bool revisit = warc_bytes_are(entry->mime, "warc/revisit");
-    if ((revisit && !newest->revisits) || entry->filename.length >= sizeof capture->filename) {
-        return true;
-    }
-    int order = newest->any ? memcmp(entry->timestamp.bytes, capture->timestamp, 14) : 1;
-    if (order > 0 || (order == 0 && entry->offset > capture->offset)) {
-        cdxj_copy_text(capture->filename, sizeof capture->filename, entry->filename);
-        cdxj_copy_text(capture->timestamp, sizeof capture->timestamp, entry->timestamp);
-        capture->offset = entry->offset;
-        capture->length = entry->length;
-        capture->revisit = revisit;
-        newest->any = true;
+    if (newest->revisits || !warc_bytes_are(entry->mime, "warc/revisit")) {
+        (void)cdxj_capture_take(newest->capture, entry);
     }
     return true;
 }
@@ -436,7 +425,7 @@ Result cdxj_newest(const char *directory, const char *url, size_t length, bool r
     Newest newest = {.capture = capture, .revisits = revisits};
     *capture = (CdxjCapture){.offset = 0};
     Result rc = cdxj_find(directory, url, length, keep_newest, &newest);
-    return rc == RESULT_OK && !newest.any ? RESULT_NOT_FOUND : rc;
+    return rc == RESULT_OK && capture->filename[0] == '\0' ? RESULT_NOT_FOUND : rc;
 }
 
 /* ---- sorting ---- */

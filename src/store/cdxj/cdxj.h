@@ -85,15 +85,22 @@ Result cdxj_walk_rendered(const char *directory, CdxjFound found, void *context)
 /* A URL of a line without CDXJ_RENDERED in front of it. */
 WarcBytes cdxj_plain_url(WarcBytes url);
 
-/* The newest capture of url in directory: file name, offset and length. A revisit counts only when
- * revisits is true. RESULT_NOT_FOUND: there is none. */
+#define CDXJ_TIMESTAMP_BYTES 14u
+
+/* A capture of a URL, and where it stands. */
 typedef struct CdxjCapture {
-    char filename[256];
-    char timestamp[16];
+    char filename[256]; /* "": none */
+    char timestamp[CDXJ_TIMESTAMP_BYTES + 1];
     uint64_t offset;
     uint64_t length;
+    unsigned status; /* 0: none */
     bool revisit;
 } CdxjCapture;
+
+/* Puts the capture of a line in place of an older one, or of none; false: it stays. */
+bool cdxj_capture_take(CdxjCapture *capture, const CdxjEntry *entry);
+/* The newest capture of url in directory. A revisit counts only when revisits is true.
+ * RESULT_NOT_FOUND: there is none. */
 Result cdxj_newest(const char *directory, const char *url, size_t length, bool revisits,
                    CdxjCapture *capture);
 

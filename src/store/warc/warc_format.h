@@ -63,16 +63,17 @@ const char *warc_truncation_name(WarcTruncation truncation);
 #define WARC_PROFILE_IDENTICAL    "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 #define WARC_PROFILE_NOT_MODIFIED "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 
-#define WARC_DATE_BYTES 32
-/* "2026-01-31T12:00:00.123456Z": microseconds, so that a date read back is the same WallTime. */
-char *warc_date_format(WallTime t, char text[WARC_DATE_BYTES]);
-/* "20260131120000", the timestamp of CDXJ and of file names. */
-char *warc_date_timestamp(WallTime t, char text[WARC_DATE_BYTES]);
-/* Reads a WARC-Date with seconds and up to nine decimals (those beyond microseconds are dropped).
- */
-bool warc_date_parse(WarcBytes text, WallTime *t);
+/* Reads a WARC-Date: wall_parse_iso. */
+static inline bool warc_date_parse(WarcBytes text, WallTime *t)
+{
+    return wall_parse_iso(text.bytes, text.length, t);
+}
+
 /* The same of a timestamp, whose first fourteen digits count. */
-bool warc_date_of_timestamp(WarcBytes digits, WallTime *t);
+static inline bool warc_date_of_timestamp(WarcBytes digits, WallTime *t)
+{
+    return digits.length >= 14 && wall_parse_compact(digits.bytes, 14, t);
+}
 
 #define WARC_DIGEST_BYTES 20
 #define WARC_DIGEST_TEXT  40 /* "sha1:" and 32 characters and NUL */

@@ -24,10 +24,10 @@ static Result append_placeholder(const char **at, WallTime date, uint32_t serial
     }
     WarcBytes word = warc_bytes(*at + 1, (size_t)(close - *at - 1));
     *at = close + 1;
-    char text[WARC_DATE_BYTES];
+    char text[CLOCK_TEXT_BYTES];
     uint64_t width = 0;
     if (warc_bytes_are(word, "timestamp")) {
-        return buffer_append_string(out, warc_date_timestamp(date, text));
+        return buffer_append_string(out, wall_format_seconds(date, text));
     }
     if (warc_bytes_are(word, "host")) {
         return buffer_append_string(out, host == NULL ? "localhost" : host);
@@ -166,7 +166,7 @@ static void warc_head_put_digest(Buffer *out, const WarcDigest *digest)
 static void put_refers_to(Buffer *out, const WarcOriginal *original)
 {
     static const WarcId none;
-    char date[WARC_DATE_BYTES];
+    char date[CLOCK_TEXT_BYTES];
     if (memcmp(&original->id, &none, sizeof none) != 0) {
         PUT_NAME(out, "WARC-Refers-To");
         put_id(out, &original->id);
@@ -175,7 +175,7 @@ static void put_refers_to(Buffer *out, const WarcOriginal *original)
         PUT_NAME(out, "WARC-Refers-To-Target-URI");
         put_value(out, original->uri.data, original->uri.length);
     }
-    PUT_STRING(out, "WARC-Refers-To-Date", warc_date_format(original->date, date));
+    PUT_STRING(out, "WARC-Refers-To-Date", wall_format_micro(original->date, date));
 }
 
 static void warc_head_put_number(Buffer *out, size_t number)
@@ -191,12 +191,12 @@ static void warc_head_put_number(Buffer *out, size_t number)
 
 void warc_head_put(Buffer *out, const WarcHead *head, const WarcDigest *block)
 {
-    char date[WARC_DATE_BYTES];
+    char date[CLOCK_TEXT_BYTES];
     warc_head_put_one(out, "WARC/1.1\r\n", 10);
     PUT_STRING(out, "WARC-Type", warc_type_name(head->type));
     PUT_NAME(out, "WARC-Record-ID");
     put_id(out, head->id);
-    PUT_STRING(out, "WARC-Date", warc_date_format(head->date, date));
+    PUT_STRING(out, "WARC-Date", wall_format_micro(head->date, date));
     if (head->uri.bytes != NULL) {
         PUT_NAME(out, "WARC-Target-URI");
         put_value(out, head->uri.bytes, head->uri.length);
