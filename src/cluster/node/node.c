@@ -5,101 +5,10 @@
 #include <string.h>
 
 #include "base/thread/log.h"
+#include "cluster/desk/members.h"
+#include "cluster/desk/table_keeper.h"
+#include "cluster/desk/watch_desk.h"
 #include "cluster/node/node_join.h"
-
-/* What other nodes, and operators, ask this one, and what it answers (node_link.h: NodeQuestion).
- *
- * What: a question is answered by the desk that it is for, or by a sink.
- * Owns: nothing. Threads: none of its own; the node's. */
-
-#define ANSWER_BYTES_MOST ((size_t)512 << 10) /* below what a server of NATS takes (1 MB) */
-
-/* What limits and the end are decided by, with what the desks know of it. */
-static void node_questions_situation(const NodeDesks *desks, const NodeSinks *sinks,
-                                     NodeSituation *situation)
-{
-    *situation = (NodeSituation){.end = {.idle = false}};
-    sinks->situation(sinks->context, situation);
-    for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
-        situation->accounts[unit].granted = desks->limits.granted[unit];
-    }
-    /* What others have for an agent that has lost it may not be here yet. */
-    bool complete = greet_desk_missing(&desks->greet) == CLUSTER_NOBODY;
-    situation->end.idle = situation->end.idle && complete;
-    situation->end.spent = desks->limits.spent && complete;
-    /* A fetch that is under way may come to nothing, and its page is left then. */
-    bool may_be_left =
-        desks->limits.limits[LEDGER_PAGES] > 0 && situation->accounts[LEDGER_PAGES].busy;
-    situation->end.holds = desks->limits.holds || may_be_left;
-}
-
-static void answer_status(const NodeDesks *desks, const NodeSinks *sinks, const char *reply_to)
-{
-    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
-    WireWriter writer = node_link_begin(desks->link, &bytes);
-    sinks->status(sinks->context, &bytes);
-    node_link_answer(desks->link, &writer, reply_to);
-    buffer_destroy(&bytes);
-}
-
-static void answer_run(const NodeDesks *desks, const NodeSinks *sinks, WireReader *question,
-                       const char *reply_to)
-{
-    Buffer bytes = {.limit = ANSWER_BYTES_MOST};
-    WireWriter writer = node_link_begin(desks->link, &bytes);
-    size_t head = bytes.length;
-    if (sinks->run != NULL) {
-        sinks->run(sinks->context, question, &writer);
-    }
-    if (bytes.length > head) {
-        node_link_answer(desks->link, &writer, reply_to);
-    }
-    buffer_destroy(&bytes);
-}
-
-/* Answers a message to "ask.N"; one that is no question is dropped. */
-static void node_questions_take(NodeDesks *desks, const NodeSinks *sinks,
-                                const TransportEvent *event, MonoTime now)
-{
-    WireReader reader;
-    NodeHead head;
-    NodeSituation situation;
-    if (event->reply_to == NULL || !node_link_open(desks->link, event, &reader, &head)) {
-        return;
-    }
-    switch (wire_get_8(&reader)) {
-    case NODE_ASK_END:
-        node_questions_situation(desks, sinks, &situation);
-        end_desk_asked(&desks->end, &reader, event->reply_to, &situation.end);
-        break;
-    case NODE_ASK_STATUS:
-        answer_status(desks, sinks, event->reply_to);
-        break;
-    case NODE_ASK_RUN:
-        answer_run(desks, sinks, &reader, event->reply_to);
-        break;
-    case NODE_ASK_MASS:
-        mass_desk_asked(&desks->mass, &reader, head.from, event->reply_to);
-        break;
-    case NODE_ASK_GREET:
-        greet_desk_asked(&desks->greet, &reader, &head, event->reply_to, now);
-        break;
-    case NODE_ASK_ROBOTS:
-        errand_desk_asked(&desks->errands, &reader, event->reply_to, now);
-        break;
-    case NODE_ASK_HELD:
-        lease_desk_tell_held(&desks->leases, &head, event->reply_to, desks->edicts.edicts.last,
-                             now);
-        break;
-    case NODE_ASK_EDICTS:
-        edict_desk_asked(&desks->edicts, &reader, event->reply_to, now);
-        break;
-    default:
-        break; /* of a later version: whoever asks hears nothing */
-    }
-}
-
-/* ---- Node ---- */
 
 #define LEAVE_MS 2000 /* for the last messages */
 #define LOOK_MS  1000 /* how often limits and the end are looked at */
@@ -112,8 +21,18 @@ struct Node {
     NodeLink link;
     NodeJoin join;
     ClusterTable given; /* that the directory had */
-    NodeDesks desks;
-    bool begun; /* the desks are there */
+    bool begun;         /* what follows is there */
+    TableKeeper keeper;
+    Members members;
+    GreetDesk greet;
+    BlockDesk blocks;
+    LeaseDesk leases;
+    LimitDesk limits;
+    EndDesk end;
+    MassDesk mass;
+    ErrandDesk errands;
+    EdictDesk edicts;
+    WatchDesk watch;
     bool told_two;
     MonoTime next_look; /* at the situation */
     MonoTime leave_end;
@@ -155,13 +74,28 @@ Result node_new(Node **out, const NodeOptions *options, const Transport *transpo
     return RESULT_OK;
 }
 
+static void node_close_desks(Node *node)
+{
+    block_desk_destroy(&node->blocks);
+    greet_desk_destroy(&node->greet);
+    edict_desk_destroy(&node->edicts);
+    watch_desk_destroy(&node->watch);
+    lease_desk_destroy(&node->leases);
+    limit_desk_destroy(&node->limits);
+    end_desk_destroy(&node->end);
+    mass_desk_destroy(&node->mass);
+    errand_desk_destroy(&node->errands);
+    members_destroy(&node->members);
+    table_keeper_destroy(&node->keeper);
+}
+
 void node_delete(Node *node)
 {
     if (node == NULL) {
         return;
     }
     if (node->begun) {
-        node_desks_destroy(&node->desks);
+        node_close_desks(node);
     }
     node_join_destroy(&node->join);
     cluster_table_destroy(&node->given);
@@ -194,34 +128,107 @@ const NodeIdentity *node_identity(const Node *node)
 
 const ClusterTable *node_table(const Node *node)
 {
-    return node->state == NODE_JOINED ? &node->join.table : &node->desks.keeper.table;
+    return node->state == NODE_JOINED ? &node->join.table : &node->keeper.table;
+}
+
+static Result node_use_table(Node *node, const ClusterTable *table, MonoTime now)
+{
+    Result rc = table_keeper_set(&node->keeper, table);
+    if (rc == RESULT_OK) {
+        rc = members_resize(&node->members, table->n_agents, now);
+    }
+    if (rc == RESULT_OK) {
+        rc = greet_desk_set(&node->greet, now);
+    }
+    for (uint32_t i = 0; rc == RESULT_OK && i < table->n_agents; i++) {
+        rc = courier_grown(node->blocks.courier, (uint16_t)i, 0, now); /* it knows them all */
+    }
+    if (rc == RESULT_OK) {
+        rc = lease_desk_set(&node->leases, &node->keeper.table, now);
+    }
+    if (rc == RESULT_OK) {
+        rc = end_desk_set(&node->end);
+    }
+    if (rc == RESULT_OK) {
+        rc = mass_desk_set_agents(&node->mass, table->n_agents);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    int64_t pace = (int64_t)table->n_agents * NODE_PACE_MS;
+    node->link.head.epoch = table->epoch;
+    node->link.pace_ms = pace < NODE_PACE_MOST ? pace : NODE_PACE_MOST;
+    watch_desk_set(&node->watch, now);
+    block_desk_set_agents(&node->blocks, table->n_agents);
+    key_changed(&node->keeper.key, now); /* it is to be confirmed */
+    return RESULT_OK;
 }
 
 static void node_set_table(Node *node, const ClusterTable *table, MonoTime now)
 {
     node->pending_epoch = 0;
-    if (node_desks_set_table(&node->desks, table, now) != RESULT_OK) {
+    if (node_use_table(node, table, now) != RESULT_OK) {
         go_out(node, "no memory for the cluster table");
     }
+}
+
+/* revision: of our record, as far as is known. */
+static void node_up(Node *node, uint64_t revision, MonoTime now)
+{
+    (void)node_link_listen(&node->link);
+    table_keeper_up(&node->keeper, now);
+    members_up(&node->members, revision, now);
+    greet_desk_up(&node->greet, now);
+    courier_lost(node->blocks.courier, now);
+    limit_desk_up(&node->limits, node->keeper.settled, now);
+    end_desk_up(&node->end, now);
+    lease_desk_up(&node->leases, node->keeper.settled, now);
+    watch_desk_up(&node->watch, now);
+    edict_desk_up(&node->edicts, node->keeper.settled, now);
+    lease_holder_lose_all(node->leases.holder, now); /* something may have been ordered since */
+}
+
+/* RESULT_MEMORY: the desks are to be ended all the same. */
+static Result node_open_desks(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
+{
+    const NodeOptions *options = &node->options;
+    const NodeSinks *sinks = &node->sinks;
+    const ClusterTable *table = &node->keeper.table;
+    NodeLink *link = &node->link;
+    node->begun = true;
+    table_keeper_init(&node->keeper, link, options->lease.confirm_ms);
+    members_init(&node->members, link);
+    limit_desk_init(&node->limits, link, table, options->limits, used);
+    end_desk_init(&node->end, link, &node->members, table);
+    mass_desk_init(&node->mass, link, &options->mass);
+    errand_desk_init(&node->errands, link, table, &sinks->errands);
+    greet_desk_init(&node->greet, link, &node->members, table, &sinks->greet);
+    edict_desk_init(&node->edicts, link, &node->members, table, &sinks->edicts);
+    watch_desk_init(&node->watch, link, &node->keeper, &node->members);
+    Result rc =
+        block_desk_init(&node->blocks, link, &node->greet, &options->courier, &sinks->blocks);
+    Result rc_leases =
+        lease_desk_init(&node->leases, link, &options->lease, options->lease_addresses,
+                        node->join.record.dead_below, node->join.alone, &sinks->leases, now);
+    rc = rc == RESULT_OK ? rc_leases : rc;
+    return rc == RESULT_OK ? edict_desk_begin(&node->edicts, options->edicts) : rc;
 }
 
 Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
 {
     const NodeJoin *join = &node->join;
-    node->begun = true;
-    if (node_desks_init(&node->desks, &node->link, &node->options, &node->sinks,
-                        join->record.dead_below, join->alone, used, now) != RESULT_OK) {
+    if (node_open_desks(node, used, now) != RESULT_OK) {
         return RESULT_MEMORY;
     }
-    node->desks.members.self = join->record;
+    node->members.self = join->record;
     node->state = NODE_MEMBER;
     node->next_look = now;
     node_set_table(node, &join->table, now);
     for (uint32_t i = 0; i < join->table.n_agents; i++) {
-        (void)courier_look(node->desks.blocks.courier, (uint16_t)i, now); /* it knows all agents */
+        (void)courier_look(node->blocks.courier, (uint16_t)i, now); /* it knows all agents */
     }
     if (node->link.up) {
-        node_desks_up(&node->desks, join->record_revision, now);
+        node_up(node, join->record_revision, now);
     }
     return RESULT_OK;
 }
@@ -232,25 +239,127 @@ void node_leave(Node *node, MonoTime now)
         node->state = node->state == NODE_OUT ? NODE_OUT : NODE_LEFT;
         return;
     }
-    lease_desk_close(&node->desks.leases, now);
+    lease_desk_close(&node->leases, now);
     node->leave_end = mono_add_ms(now, LEAVE_MS);
-    node_desks_stop(&node->desks, now);
+    MemberRecord *self = &node->members.self;
+    if (greet_desk_stop(&node->greet, &node->members.heard) != RESULT_OK) {
+        return; /* as if it had been killed */
+    }
+    self->state = MEMBER_STOPPED;
+    self->dead_below = node->link.head.session + 1;
+    members_put_self(&node->members, now);
+}
+
+/* ---- questions ---- */
+
+/* What other nodes, and operators, ask this one, and what it answers (node_link.h: NodeQuestion).
+ A question is
+ * answered by the desk that it is for, or by a sink. */
+
+#define ANSWER_BYTES_MOST ((size_t)512 << 10) /* below what a server of NATS takes (1 MB) */
+
+/* What limits and the end are decided by, with what the desks know of it. */
+static void node_look(const Node *node, NodeSituation *situation)
+{
+    *situation = (NodeSituation){.end = {.idle = false}};
+    node->sinks.situation(node->sinks.context, situation);
+    for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
+        situation->accounts[unit].granted = node->limits.granted[unit];
+    }
+    /* What others have for an agent that has lost it may not be here yet. */
+    bool complete = greet_desk_missing(&node->greet) == CLUSTER_NOBODY;
+    situation->end.idle = situation->end.idle && complete;
+    situation->end.spent = node->limits.spent && complete;
+    /* A fetch that is under way may come to nothing, and its page is left then. */
+    bool may_be_left =
+        node->limits.limits[LEDGER_PAGES] > 0 && situation->accounts[LEDGER_PAGES].busy;
+    situation->end.holds = node->limits.holds || may_be_left;
+}
+
+static void answer_status(const Node *node, const char *reply_to)
+{
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
+    WireWriter writer = node_link_begin(&node->link, &bytes);
+    node->sinks.status(node->sinks.context, &bytes);
+    node_link_answer(&node->link, &writer, reply_to);
+    buffer_destroy(&bytes);
+}
+
+static void answer_run(const Node *node, WireReader *question, const char *reply_to)
+{
+    Buffer bytes = {.limit = ANSWER_BYTES_MOST};
+    WireWriter writer = node_link_begin(&node->link, &bytes);
+    size_t head = bytes.length;
+    if (node->sinks.run != NULL) {
+        node->sinks.run(node->sinks.context, question, &writer);
+    }
+    if (bytes.length > head) {
+        node_link_answer(&node->link, &writer, reply_to);
+    }
+    buffer_destroy(&bytes);
+}
+
+/* Answers a message to "ask.N"; one that is no question is dropped. */
+static void node_take_question(Node *node, const TransportEvent *event, MonoTime now)
+{
+    WireReader reader;
+    NodeHead head;
+    NodeSituation situation;
+    if (event->reply_to == NULL || !node_link_open(&node->link, event, &reader, &head)) {
+        return;
+    }
+    switch (wire_get_8(&reader)) {
+    case NODE_ASK_END:
+        node_look(node, &situation);
+        end_desk_asked(&node->end, &reader, event->reply_to, &situation.end);
+        break;
+    case NODE_ASK_STATUS:
+        answer_status(node, event->reply_to);
+        break;
+    case NODE_ASK_RUN:
+        answer_run(node, &reader, event->reply_to);
+        break;
+    case NODE_ASK_MASS:
+        mass_desk_asked(&node->mass, &reader, head.from, event->reply_to);
+        break;
+    case NODE_ASK_GREET:
+        greet_desk_asked(&node->greet, &reader, &head, event->reply_to, now);
+        break;
+    case NODE_ASK_ROBOTS:
+        errand_desk_asked(&node->errands, &reader, event->reply_to, now);
+        break;
+    case NODE_ASK_HELD:
+        lease_desk_tell_held(&node->leases, &head, event->reply_to, node->edicts.edicts.last, now);
+        break;
+    case NODE_ASK_EDICTS:
+        edict_desk_asked(&node->edicts, &reader, event->reply_to, now);
+        break;
+    default:
+        break; /* of a later version: whoever asks hears nothing */
+    }
 }
 
 /* ---- events ---- */
 
+static void node_down(Node *node)
+{
+    table_keeper_down(&node->keeper);
+    limit_desk_down(&node->limits);
+    edict_desk_down(&node->edicts);
+}
+
 static void node_take_table(Node *node, const TransportEvent *event, MonoTime now)
 {
-    switch (table_keeper_take(&node->desks.keeper, event, now)) {
+    switch (table_keeper_take(&node->keeper, event, now)) {
     case TABLE_NOTHING:
         break;
     case TABLE_CONFIRMED:
-        lease_arbiter_confirm(node->desks.leases.arbiter, node->desks.keeper.key.asked);
+        lease_arbiter_confirm(node->leases.arbiter, node->keeper.key.asked);
         break;
     case TABLE_NEWER:
-        if (node->desks.keeper.seen.epoch > node->pending_epoch) {
-            node->pending_epoch = node->desks.keeper.seen.epoch;
-            node->sinks.new_table(node->sinks.context, &node->desks.keeper.seen);
+        if (node->keeper.seen.epoch > node->pending_epoch) {
+            node->pending_epoch = node->keeper.seen.epoch;
+            node->sinks.new_table(node->sinks.context, &node->keeper.seen);
         }
         break;
     case TABLE_TWO:
@@ -260,7 +369,7 @@ static void node_take_table(Node *node, const TransportEvent *event, MonoTime no
                       "two cluster tables have one epoch, or the table has an unknown format; "
                       "nothing is granted",
                       "epoch=%llu next=\"ragno cluster status\"",
-                      (unsigned long long)node->desks.keeper.table.epoch);
+                      (unsigned long long)node->keeper.table.epoch);
         }
         break;
     }
@@ -269,13 +378,13 @@ static void node_take_table(Node *node, const TransportEvent *event, MonoTime no
 static void take_member(Node *node, const TransportEvent *event, MonoTime now)
 {
     uint16_t agent = CLUSTER_NOBODY;
-    switch (members_take(&node->desks.members, event, now, &agent)) {
+    switch (members_take(&node->members, event, now, &agent)) {
     case MEMBER_NOTHING:
         break;
     case MEMBER_STARTED:
-        lease_holder_restarted(node->desks.leases.holder, agent, now);
-        courier_present(node->desks.blocks.courier, agent, now);
-        greet_desk_present(&node->desks.greet, agent, now);
+        lease_holder_restarted(node->leases.holder, agent, now);
+        courier_present(node->blocks.courier, agent, now);
+        greet_desk_present(&node->greet, agent, now);
         break;
     case MEMBER_LOST:
         go_out(node, "another process runs as this agent now; this one must not go on");
@@ -284,17 +393,16 @@ static void take_member(Node *node, const TransportEvent *event, MonoTime now)
         node->state = NODE_LEFT;
         break;
     }
-    greet_desk_seen(&node->desks.greet, agent);
+    greet_desk_seen(&node->greet, agent);
 }
 
 static void take_limits(Node *node, const TransportEvent *event, MonoTime now)
 {
     NodeSituation situation;
-    node_questions_situation(&node->desks, &node->sinks, &situation);
-    if (limit_desk_take(&node->desks.limits, event, situation.accounts, now)) {
+    node_look(node, &situation);
+    if (limit_desk_take(&node->limits, event, situation.accounts, now)) {
         for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
-            node->sinks.granted(node->sinks.context, (LedgerUnit)unit,
-                                node->desks.limits.granted[unit]);
+            node->sinks.granted(node->sinks.context, (LedgerUnit)unit, node->limits.granted[unit]);
         }
     }
 }
@@ -302,8 +410,8 @@ static void take_limits(Node *node, const TransportEvent *event, MonoTime now)
 static void take_end(Node *node, const TransportEvent *event, MonoTime now)
 {
     NodeSituation situation;
-    node_questions_situation(&node->desks, &node->sinks, &situation);
-    EndVerdict verdict = end_desk_take(&node->desks.end, event, &situation.end, now);
+    node_look(node, &situation);
+    EndVerdict verdict = end_desk_take(&node->end, event, &situation.end, now);
     if (verdict != END_NOT_YET) {
         node->sinks.ended(node->sinks.context, verdict);
     }
@@ -311,6 +419,8 @@ static void take_end(Node *node, const TransportEvent *event, MonoTime now)
 
 static void node_take_answer(Node *node, const TransportEvent *event, MonoTime now)
 {
+    bool nobody = event->kind == TRANSPORT_NOBODY;
+    uint64_t number = node_token_number(event->token);
     switch (node_token_part(event->token)) {
     case NODE_PART_TABLE:
         node_take_table(node, event, now);
@@ -319,8 +429,18 @@ static void node_take_answer(Node *node, const TransportEvent *event, MonoTime n
         take_member(node, event, now);
         break;
     case NODE_PART_LEASES:
+        if (nobody) {
+            lease_desk_nobody(&node->leases, number, now);
+        } else {
+            lease_desk_answered(&node->leases, event, now);
+        }
+        break;
     case NODE_PART_BLOCKS:
-        node_desks_answered(&node->desks, event, now);
+        if (nobody) {
+            block_desk_nobody(&node->blocks, number, now);
+        } else {
+            block_desk_answered(&node->blocks, event, now);
+        }
         break;
     case NODE_PART_LIMITS:
         take_limits(node, event, now);
@@ -329,24 +449,24 @@ static void node_take_answer(Node *node, const TransportEvent *event, MonoTime n
         take_end(node, event, now);
         break;
     case NODE_PART_MASS:
-        mass_desk_take(&node->desks.mass, event, now);
+        mass_desk_take(&node->mass, event, now);
         break;
     case NODE_PART_ERRANDS:
-        errand_desk_take(&node->desks.errands, event, now);
+        errand_desk_take(&node->errands, event, now);
         break;
     case NODE_PART_GREET:
-        greet_desk_take(&node->desks.greet, event);
+        greet_desk_take(&node->greet, event);
         break;
     case NODE_PART_WATCH:
-        if (watch_desk_take(&node->desks.watch, event, now)) {
+        if (watch_desk_take(&node->watch, event, now)) {
             node_slept(node, now);
         }
         break;
     case NODE_PART_HELD:
-        lease_desk_count(&node->desks.leases, event, node->desks.edicts.edicts.last, now);
+        lease_desk_count(&node->leases, event, node->edicts.edicts.last, now);
         break;
     case NODE_PART_EDICTS:
-        edict_desk_take(&node->desks.edicts, event, now);
+        edict_desk_take(&node->edicts, event, now);
         break;
     case NODE_PART_JOIN:
     case NODE_PART_QUESTIONS:
@@ -354,16 +474,49 @@ static void node_take_answer(Node *node, const TransportEvent *event, MonoTime n
     }
 }
 
+/* The third word of "ragno.CRAWL.what.agent". */
+static bool is_about(const char *subject, const char *what)
+{
+    const char *word = strchr(subject, '.');
+    word = word == NULL ? NULL : strchr(word + 1, '.');
+    size_t length = strlen(what);
+    return word != NULL && strncmp(word + 1, what, length) == 0 && word[1 + length] == '.';
+}
+
+static void node_take_message(Node *node, const TransportEvent *event, MonoTime now)
+{
+    if (is_about(event->subject, "in")) {
+        block_desk_arrived(&node->blocks, event, now);
+    } else if (is_about(event->subject, "lease")) {
+        lease_desk_asked(&node->leases, event, now);
+    } else if (is_about(event->subject, "hint")) {
+        lease_desk_hinted(&node->leases, event, now);
+    } else {
+        node_take_question(node, event, now);
+    }
+}
+
+static void node_key_changed(Node *node, const char *key, MonoTime now)
+{
+    Key *keys[] = {&node->keeper.key, &node->limits.key, &node->end.key, &node->edicts.key};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strcmp(key, keys[i]->name) == 0) {
+            key_changed(keys[i], now);
+        }
+    }
+    if (strncmp(key, MEMBER_KEY, sizeof MEMBER_KEY - 1) == 0) {
+        members_changed(&node->members, key, now);
+    }
+}
+
 static void take_as_member(Node *node, const TransportEvent *event, MonoTime now)
 {
     switch (event->kind) {
     case TRANSPORT_MESSAGE:
-        if (!node_desks_heard(&node->desks, event, now)) {
-            node_questions_take(&node->desks, &node->sinks, event, now);
-        }
+        node_take_message(node, event, now);
         break;
     case TRANSPORT_CHANGED:
-        node_desks_changed(&node->desks, event->subject, now);
+        node_key_changed(node, event->subject, now);
         break;
     case TRANSPORT_ANSWER:
     case TRANSPORT_NOBODY:
@@ -388,7 +541,7 @@ void node_take(Node *node, TransportEvent *event, MonoTime now)
         if (node->state == NODE_MEMBER) {
             LOG_INFO("cluster", "connected", "crawl=%s agent=%u", node->link.crawl,
                      (unsigned)node->link.head.from);
-            node_desks_up(&node->desks, node->desks.members.own.revision, now);
+            node_up(node, node->members.own.revision, now);
         } else if (node->state == NODE_JOINING) {
             node_join_up(&node->join, now);
         }
@@ -397,7 +550,7 @@ void node_take(Node *node, TransportEvent *event, MonoTime now)
         if (node->state == NODE_MEMBER) {
             LOG_WARN("cluster", "no connection; leases run out and the crawl waits", "crawl=%s",
                      node->link.crawl);
-            node_desks_down(&node->desks);
+            node_down(node);
         }
     } else if (event->kind == TRANSPORT_CLOSED) {
         go_out(node, event->text == NULL ? "the connection was closed for good" : event->text);
@@ -429,6 +582,33 @@ static void work_on_join(Node *node, MonoTime now)
     }
 }
 
+/* Does what is due, but for limits and the end, which want to know more. */
+static void node_work_desks(Node *node, MonoTime now)
+{
+    key_work(&node->keeper.key, now);
+    key_work(&node->members.own, now);
+    greet_desk_work(&node->greet, now);
+    if (node->link.up) {
+        courier_work(node->blocks.courier, now);
+        mass_desk_work(&node->mass, now);
+    }
+    edict_desk_work(&node->edicts, now);
+    watch_desk_work(&node->watch, lease_holder_holds(node->leases.holder), now);
+    lease_holder_set_silent(node->leases.holder, !edict_desk_is_fresh(&node->edicts));
+    lease_desk_work(&node->leases, now);
+    if (node->leases.known) {
+        /* All agents have said that they know no newer table and no newer edict: nobody has
+         * anything to put back. */
+        node->leases.known = false;
+        if (mono_before(now, node->keeper.settled)) {
+            node->keeper.settled = node->edicts.settled = now;
+            key_doubt(&node->keeper.key, now);
+            key_doubt(&node->edicts.key, now);
+        }
+    }
+    errand_desk_work(&node->errands, now);
+}
+
 void node_work(Node *node, MonoTime now)
 {
     if (node->state == NODE_JOINING) {
@@ -441,14 +621,14 @@ void node_work(Node *node, MonoTime now)
         node->state = NODE_LEFT;
         return;
     }
-    node_desks_work(&node->desks, now);
+    node_work_desks(node, now);
     if (!mono_before(now, node->next_look)) {
         NodeSituation situation;
-        node_questions_situation(&node->desks, &node->sinks, &situation);
+        node_look(node, &situation);
         bool quiet = situation.end.idle || situation.end.spent;
         node->next_look = mono_add_ms(now, quiet ? QUIET_MS : LOOK_MS);
-        limit_desk_work(&node->desks.limits, situation.accounts, now);
-        end_desk_work(&node->desks.end, &situation.end, now);
+        limit_desk_work(&node->limits, situation.accounts, now);
+        end_desk_work(&node->end, &situation.end, now);
     }
 }
 
@@ -460,9 +640,18 @@ MonoTime node_next(Node *node)
     if (node->state != NODE_MEMBER) {
         return MONO_NEVER;
     }
-    MonoTime desks = node_desks_next(&node->desks);
-    MonoTime next = mono_earlier(node->next_look, desks);
-    return mono_earlier(node->leave_end, next);
+    MonoTime next = mono_earlier(node->leave_end, node->next_look);
+    next = mono_earlier(next, key_next(&node->keeper.key));
+    next = mono_earlier(next, key_next(&node->members.own));
+    if (node->link.up) {
+        next = mono_earlier(next, courier_next(node->blocks.courier));
+        next = mono_earlier(next, mass_desk_next(&node->mass));
+    }
+    next = mono_earlier(next, greet_desk_next(&node->greet));
+    next = mono_earlier(next, errand_desk_next(&node->errands));
+    next = mono_earlier(next, edict_desk_next(&node->edicts));
+    next = mono_earlier(next, watch_desk_next(&node->watch));
+    return mono_earlier(next, lease_desk_next(&node->leases));
 }
 
 void node_slept(Node *node, MonoTime now)
@@ -470,9 +659,9 @@ void node_slept(Node *node, MonoTime now)
     if (node->begun) {
         LOG_WARN("cluster", "this machine has slept; leases are asked for anew", "crawl=%s",
                  node->link.crawl);
-        lease_arbiter_lapse(node->desks.leases.arbiter, now);
-        edict_desk_doubt(&node->desks.edicts, now);
-        lease_holder_lose_all(node->desks.leases.holder, now);
+        lease_arbiter_lapse(node->leases.arbiter, now);
+        edict_desk_doubt(&node->edicts, now);
+        lease_holder_lose_all(node->leases.holder, now);
     }
 }
 
@@ -492,46 +681,45 @@ void node_note_release(NodeNote *note)
 
 static void node_take_note(Node *node, NodeNote *note, MonoTime now)
 {
-    NodeDesks *desks = &node->desks;
     switch (note->kind) {
     case NODE_WANT:
-        lease_holder_want(desks->leases.holder, &note->address, note->ticket, now);
+        lease_holder_want(node->leases.holder, &note->address, note->ticket, now);
         break;
     case NODE_RELEASE:
-        lease_holder_release(desks->leases.holder, &note->address, note->time, now);
+        lease_holder_release(node->leases.holder, &note->address, note->time, now);
         break;
     case NODE_ASK:
-        errand_desk_ask(&desks->errands, (uint32_t)note->ticket, note->text, now);
+        errand_desk_ask(&node->errands, (uint32_t)note->ticket, note->text, now);
         break;
     case NODE_FETCHED:
-        errand_desk_told(&desks->errands, note->ticket, note->answer, now);
+        errand_desk_told(&node->errands, note->ticket, note->answer, now);
         note->answer = NULL;
         break;
     case NODE_GROWN:
-        (void)courier_grown(desks->blocks.courier, note->agent, note->bytes, now); /* it is known */
+        (void)courier_grown(node->blocks.courier, note->agent, note->bytes, now); /* it is known */
         break;
     case NODE_SETTLED:
-        block_desk_settled(&desks->blocks, &note->settled);
+        block_desk_settled(&node->blocks, &note->settled);
         break;
     case NODE_FORGET:
-        block_desk_forget(&desks->blocks, note->ticket);
+        block_desk_forget(&node->blocks, note->ticket);
         break;
     case NODE_RETOLD:
-        greet_desk_retold(&desks->greet, note->agent);
+        greet_desk_retold(&node->greet, note->agent);
         break;
     case NODE_MOVED:
-        if (greet_desk_missing(&desks->greet) == CLUSTER_NOBODY) { /* what we have is complete */
-            table_keeper_settle(&desks->keeper, note->agent, now);
+        if (greet_desk_missing(&node->greet) == CLUSTER_NOBODY) { /* what we have is complete */
+            table_keeper_settle(&node->keeper, note->agent, now);
         }
         break;
     case NODE_TABLE:
         node_set_table(node, note->table, now);
         break;
     case NODE_ORDER:
-        edict_desk_give(&desks->edicts, &note->edicts->list[0], note->ticket, now);
+        edict_desk_give(&node->edicts, &note->edicts->list[0], note->ticket, now);
         break;
     case NODE_APPLIED:
-        edict_desk_applied(&desks->edicts, note->ticket, note->text);
+        edict_desk_applied(&node->edicts, note->ticket, note->text);
         break;
     }
 }
@@ -547,7 +735,17 @@ void node_hear(Node *node, NodeNote *note, MonoTime now)
 void node_stats(const Node *node, NodeStats *stats)
 {
     *stats = (NodeStats){.refused = 0};
-    if (node->begun) {
-        node_desks_stats(&node->desks, stats);
+    if (!node->begun) {
+        return;
+    }
+    LeaseArbiterStats arbiter;
+    lease_arbiter_stats(node->leases.arbiter, &arbiter);
+    lease_holder_stats(node->leases.holder, &stats->leases);
+    courier_stats(node->blocks.courier, &stats->blocks);
+    stats->leases.bytes += arbiter.bytes;
+    stats->agents_awaited = node->limits.awaited;
+    stats->refused = node->blocks.refused_ours;
+    for (size_t i = 0; i < BLOCK_FAULTS; i++) {
+        stats->refused += node->blocks.refused[i];
     }
 }

@@ -22,7 +22,73 @@
 #ifndef CLUSTER_NODE_NODE_H
 #define CLUSTER_NODE_NODE_H
 
-#include "cluster/node/node_desks.h"
+#include "cluster/desk/courier.h"
+#include "cluster/desk/edict_desk.h"
+#include "cluster/desk/end_desk.h"
+#include "cluster/desk/errand_desk.h"
+#include "cluster/desk/greet_desk.h"
+#include "cluster/desk/lease_desk.h"
+#include "cluster/desk/limit_desk.h"
+#include "cluster/desk/mass_desk.h"
+#include "cluster/whole/edicts.h"
+
+/* Node stats: the figures of a node.
+ *
+ * What: plain values for status.log and `ragno cluster status`. */
+
+typedef struct NodeStats {
+    LeaseHolderStats leases; /* bytes: with the arbiter's */
+    CourierStats blocks;
+    size_t agents_awaited; /* by the ledger of limits */
+    uint64_t refused;      /* blocks of others, and ours by others */
+} NodeStats;
+
+typedef struct NodeOptions {
+    const char *crawl; /* name in subjects; copied */
+    NodeIdentity
+        identity; /* what the directory is; self: the number it wants when it is none yet */
+    const ClusterTable *table; /* that it has committed; epoch 0: none; copied */
+    const char *machine;       /* as in MemberRecord; copied, as the next two */
+    const char *name;
+    const char *version;
+    const char *settings; /* what must agree: lines "key=value"; borrowed */
+    uint64_t luck;        /* random */
+    LeaseRules lease;
+    size_t lease_addresses; /* the most that an arbiter knows */
+    CourierOptions courier; /* age_ms: with very many agents, with few of them less; window_bytes:
+                               that wait at one agent, of all others together */
+    uint64_t limits[LEDGER_UNITS]; /* of the crawl; 0 = none */
+    MassDeskOptions mass;
+    const Edicts *edicts; /* that the directory has; none are carried out yet; borrowed */
+} NodeOptions;
+
+/* What limits and the end are decided by. */
+typedef struct NodeSituation {
+    EndReport end;                        /* but for spent, holds, and session */
+    LedgerAccount accounts[LEDGER_UNITS]; /* but for granted */
+} NodeSituation;
+
+typedef struct NodeSinks {
+    void *context;
+    /* Makes what the directory is durable before it returns; only while it joins. */
+    Result (*save_identity)(void *context, const NodeIdentity *identity);
+    /* It is OUT: a sentence for the operator. */
+    void (*out)(void *context, const char *why);
+    /* A newer table: commit it; NODE_TABLE follows. */
+    void (*new_table)(void *context, const ClusterTable *table);
+    LeaseNoticeSink leases;
+    BlockDeskSinks blocks; /* NODE_SETTLED follows a block */
+    void (*situation)(void *context, NodeSituation *situation);
+    /* So much may be used in all. */
+    void (*granted)(void *context, LedgerUnit unit, uint64_t granted);
+    void (*ended)(void *context, EndVerdict verdict);
+    void (*status)(void *context, Buffer *text); /* appends: how this agent does */
+    /* Appends the answer to a NODE_ASK_RUN, or nothing. NULL: none is answered. */
+    void (*run)(void *context, WireReader *question, WireWriter *answer);
+    GreetSinks greet;        /* NODE_RETOLD follows a retell */
+    EdictSinks edicts;       /* NODE_APPLIED follows */
+    ErrandDeskSinks errands; /* NODE_FETCHED follows a fetch */
+} NodeSinks;
 
 typedef enum NodeState { NODE_JOINING, NODE_JOINED, NODE_MEMBER, NODE_LEFT, NODE_OUT } NodeState;
 
