@@ -3,11 +3,17 @@
 #include "cluster/desk/courier.h"
 #include "unit.h"
 
-#define ROWS 200u
+#define ROWS    200u
+#define SESSION 77u
 
-/* Rows of one agent, of a hundred bytes each. */
+/* Rows of agent 5, of a hundred bytes each, and what agent 0 sends of them. */
 typedef struct Bench {
-    Courier *courier;
+    Transport transport;
+    NodeLink link;
+    Members members;
+    GreetDesk greet;
+    Courier courier;
+    EnvelopePacker *packer;
     bool row[ROWS];
     uint64_t tokens[50]; /* in order of sending */
     OutboxRange ranges[50];
@@ -36,15 +42,25 @@ static Result read_rows(void *context, uint16_t to, uint64_t from, size_t most, 
     return range->blocks == 0 ? RESULT_NOT_FOUND : RESULT_OK;
 }
 
-static Result send_rows(void *context, uint16_t to, const OutboxRange *range, const Buffer *blocks,
+static Result send_rows(void *state, const char *subject, const void *bytes, size_t length,
                         uint64_t token)
 {
-    Bench *bench = context;
-    CU_ASSERT_TRUE(to == 5 && blocks->length == range->blocks * 100u);
+    Bench *bench = state;
+    Envelope envelope;
+    Buffer blocks = {.limit = BUFFER_NO_LIMIT};
+    CU_ASSERT_STRING_EQUAL(subject, "ragno.test.in.5");
+    CU_ASSERT_EQUAL(
+        envelope_open(bench->packer, bytes, length, bench->link.head.uuid, 5, &envelope, &blocks),
+        BLOCK_GOOD);
+    CU_ASSERT_EQUAL(blocks.length, envelope.blocks * 100u);
     if (bench->send == RESULT_OK) {
         bench->tokens[bench->sent] = token;
-        bench->ranges[bench->sent++] = *range;
+        bench->ranges[bench->sent++] =
+            (OutboxRange){.first = envelope.sequence,
+                          .last = envelope.sequence + envelope.blocks - 1,
+                          .blocks = envelope.blocks};
     }
+    buffer_destroy(&blocks);
     return bench->send;
 }
 
@@ -56,6 +72,14 @@ static void rows_answered(void *context, uint16_t to, const OutboxRange *range)
         bench->answered += bench->row[i];
         bench->row[i] = false;
     }
+}
+
+static Result no_mark(void *context, uint16_t agent, PeerMark *mark)
+{
+    (void)context;
+    (void)agent;
+    *mark = (PeerMark){.taken = 0};
+    return RESULT_OK;
 }
 
 static MonoTime at(int64_t ms)
@@ -70,17 +94,53 @@ static void open_bench(Bench *bench)
                               .window_bytes = 1500,
                               .answer_ms = 60000,
                               .again_ms = 5000};
-    CourierSinks sinks = {
-        .context = bench, .read = read_rows, .send = send_rows, .answered = rows_answered};
+    CourierSinks sinks = {.context = bench, .read = read_rows, .answered = rows_answered};
+    GreetSinks greet = {.mark = no_mark};
     memset(bench, 0, sizeof *bench);
-    CU_ASSERT_EQUAL_FATAL(courier_new(&bench->courier, &options, &sinks), RESULT_OK);
+    bench->transport = (Transport){.state = bench, .request = send_rows};
+    bench->packer = envelope_packer_new();
+    node_link_init(&bench->link, &bench->transport, "test");
+    bench->link.head.from = 0;
+    members_init(&bench->members, &bench->link);
+    CU_ASSERT_EQUAL_FATAL(members_resize(&bench->members, 6, at(0)), RESULT_OK);
+    greet_desk_init(&bench->greet, &bench->link, &bench->members, NULL, &greet);
+    CU_ASSERT_EQUAL_FATAL(greet_desk_set(&bench->greet, at(0)), RESULT_OK);
+    bench->members.members[5].greet.compared = SESSION;
+    CU_ASSERT_EQUAL_FATAL(
+        courier_init(&bench->courier, &bench->link, &bench->greet, &options, &sinks), RESULT_OK);
+}
+
+static void close_bench(Bench *bench)
+{
+    courier_destroy(&bench->courier);
+    greet_desk_destroy(&bench->greet);
+    members_destroy(&bench->members);
+    envelope_packer_delete(bench->packer);
+}
+
+/* Agent 5 answers a message. */
+static void answer(Bench *bench, unsigned message, NodeVerdict verdict, MonoTime now)
+{
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
+    NodeLink other = bench->link;
+    other.head.from = 5;
+    other.head.session = SESSION;
+    WireWriter writer = node_link_begin(&other, &bytes);
+    wire_put_8(&writer, (uint8_t)verdict);
+    wire_put_8(&writer, verdict == NODE_COMMITTED ? BLOCK_GOOD : BLOCK_DRAINED);
+    wire_put_varint(&writer, message + 1);
+    TransportEvent *event = transport_event_new(TRANSPORT_ANSWER, bench->tokens[message], NULL,
+                                                NULL, bytes.data, bytes.length);
+    courier_answered(&bench->courier, event, now);
+    transport_event_delete(event);
+    buffer_destroy(&bytes);
 }
 
 static void add_rows(Bench *bench, unsigned from, unsigned n, int64_t ms)
 {
     for (unsigned i = from; i < from + n; i++) {
         bench->row[i] = true;
-        CU_ASSERT_EQUAL(courier_grown(bench->courier, 5, 100, at(ms)), RESULT_OK);
+        CU_ASSERT_EQUAL(courier_grown(&bench->courier, 5, 100, at(ms)), RESULT_OK);
     }
 }
 
@@ -89,20 +149,23 @@ static void messages_go_when_they_are_full_or_old(void)
     Bench bench;
     open_bench(&bench);
     add_rows(&bench, 0, 3, 0);
-    CU_ASSERT_EQUAL(courier_next(bench.courier).ns, at(1000).ns);
-    courier_work(bench.courier, at(999));
+    CU_ASSERT_EQUAL(courier_next(&bench.courier).ns, at(1000).ns);
+    courier_work(&bench.courier, at(999));
     CU_ASSERT_EQUAL(bench.sent, 0);
-    courier_work(bench.courier, at(1000));
+    courier_work(&bench.courier, at(1000));
     CU_ASSERT_TRUE(bench.sent == 1 && bench.ranges[0].blocks == 3);
     add_rows(&bench, 10, 6, 1100); /* more than one message */
-    courier_work(bench.courier, at(1100));
+    courier_work(&bench.courier, at(1100));
     CU_ASSERT_TRUE(bench.sent == 2 && bench.ranges[1].first == 10 && bench.ranges[1].last == 14);
-    CU_ASSERT_TRUE(courier_answer(bench.courier, bench.tokens[0], COURIER_COMMITTED, at(1200), 0));
-    CU_ASSERT_FALSE(courier_answer(bench.courier, bench.tokens[0], COURIER_COMMITTED, at(1200), 0));
+    answer(&bench, 0, NODE_COMMITTED, at(1200));
     CU_ASSERT_EQUAL(bench.answered, 3);
-    courier_work(bench.courier, at(2100));
+    bench.row[0] = true; /* a second answer says nothing */
+    answer(&bench, 0, NODE_COMMITTED, at(1200));
+    CU_ASSERT_EQUAL(bench.answered, 3);
+    bench.row[0] = false;
+    courier_work(&bench.courier, at(2100));
     CU_ASSERT_TRUE(bench.sent == 3 && bench.ranges[2].first == 15);
-    courier_delete(bench.courier);
+    close_bench(&bench);
 }
 
 static void what_is_in_flight_is_bounded(void)
@@ -110,18 +173,18 @@ static void what_is_in_flight_is_bounded(void)
     Bench bench;
     open_bench(&bench);
     add_rows(&bench, 0, 100, 0);
-    courier_work(bench.courier, at(0));
+    courier_work(&bench.courier, at(0));
     CU_ASSERT_EQUAL(bench.sent, 3); /* 1500 bytes */
-    CU_ASSERT_TRUE(courier_answer(bench.courier, bench.tokens[1], COURIER_COMMITTED, at(1), 0));
-    courier_work(bench.courier, at(1));
+    answer(&bench, 1, NODE_COMMITTED, at(1));
+    courier_work(&bench.courier, at(1));
     CU_ASSERT_TRUE(bench.sent == 4 && bench.ranges[3].first == 15);
     for (unsigned i = 0; i < bench.sent; i++) {
-        (void)courier_answer(bench.courier, bench.tokens[i], COURIER_COMMITTED, at(2), 0);
-        courier_work(bench.courier, at(2));
+        answer(&bench, i, NODE_COMMITTED, at(2));
+        courier_work(&bench.courier, at(2));
     }
     CU_ASSERT_TRUE(bench.sent == 20 && bench.answered == 100);
-    CU_ASSERT_EQUAL(courier_next(bench.courier).ns, MONO_NEVER.ns);
-    courier_delete(bench.courier);
+    CU_ASSERT_EQUAL(courier_next(&bench.courier).ns, MONO_NEVER.ns);
+    close_bench(&bench);
 }
 
 static void who_is_not_there_is_waited_for(void)
@@ -129,25 +192,24 @@ static void who_is_not_there_is_waited_for(void)
     Bench bench;
     open_bench(&bench);
     add_rows(&bench, 0, 20, 0);
-    courier_work(bench.courier, at(0));
+    courier_work(&bench.courier, at(0));
     for (unsigned i = 0; i < 3; i++) {
-        CU_ASSERT_TRUE(courier_answer(bench.courier, bench.tokens[i], COURIER_NOBODY, at(10), 0));
+        courier_nobody(&bench.courier, node_token_number(bench.tokens[i]), at(10));
     }
     CourierStats stats;
-    courier_stats(bench.courier, &stats);
+    courier_stats(&bench.courier, &stats);
     CU_ASSERT_TRUE(stats.agents_away == 1 && stats.in_flight == 0);
-    courier_work(bench.courier, at(5009));
+    courier_work(&bench.courier, at(5009));
     CU_ASSERT_EQUAL(bench.sent, 3);
-    courier_present(bench.courier, 5, at(3000));
-    courier_work(bench.courier, at(3000));
+    courier_present(&bench.courier, 5, at(3000));
+    courier_work(&bench.courier, at(3000));
     CU_ASSERT_EQUAL(bench.sent, 6);
     for (unsigned i = 3; i < 6; i++) { /* the same rows, under new tokens */
         CU_ASSERT_TRUE(bench.ranges[i].first % 5 == 0 && bench.ranges[i].first < 15);
-        CU_ASSERT_TRUE(
-            courier_answer(bench.courier, bench.tokens[i], COURIER_COMMITTED, at(3100), 0));
+        answer(&bench, i, NODE_COMMITTED, at(3100));
     }
     CU_ASSERT_EQUAL(bench.answered, 15);
-    courier_delete(bench.courier);
+    close_bench(&bench);
 }
 
 static void what_is_not_answered_is_sent_again(void)
@@ -155,28 +217,28 @@ static void what_is_not_answered_is_sent_again(void)
     Bench bench;
     open_bench(&bench);
     add_rows(&bench, 0, 5, 0);
-    courier_work(bench.courier, at(0));
-    courier_work(bench.courier, at(59999));
+    courier_work(&bench.courier, at(0));
+    courier_work(&bench.courier, at(59999));
     CU_ASSERT_EQUAL(bench.sent, 1);
-    courier_work(bench.courier, at(60000));
+    courier_work(&bench.courier, at(60000));
     CU_ASSERT_EQUAL(bench.sent, 2);
-    CU_ASSERT_FALSE(
-        courier_answer(bench.courier, bench.tokens[0], COURIER_COMMITTED, at(60001), 0));
-    courier_lost(bench.courier, at(61000)); /* the connection */
+    answer(&bench, 0, NODE_COMMITTED, at(60001)); /* the first one's: too late */
+    CU_ASSERT_EQUAL(bench.answered, 0);
+    courier_lost(&bench.courier, at(61000)); /* the connection */
     bench.send = RESULT_CLOSED;
-    courier_work(bench.courier, at(61000));
+    courier_work(&bench.courier, at(61000));
     CU_ASSERT_EQUAL(bench.sent, 2);
     bench.send = RESULT_OK;
-    courier_work(bench.courier, at(66000));
+    courier_work(&bench.courier, at(66000));
     CU_ASSERT_EQUAL(bench.sent, 3);
-    CU_ASSERT_TRUE(courier_answer(bench.courier, bench.tokens[2], COURIER_REFUSED, at(66100), 0));
-    courier_work(bench.courier, at(71099));
+    answer(&bench, 2, NODE_REFUSED, at(66100));
+    courier_work(&bench.courier, at(71099));
     CU_ASSERT_EQUAL(bench.sent, 3);
-    courier_work(bench.courier, at(71100));
+    courier_work(&bench.courier, at(71100));
     CU_ASSERT_EQUAL(bench.sent, 4);
-    CU_ASSERT_TRUE(courier_answer(bench.courier, bench.tokens[3], COURIER_COMMITTED, at(71200), 0));
+    answer(&bench, 3, NODE_COMMITTED, at(71200));
     CU_ASSERT_EQUAL(bench.answered, 5);
-    courier_delete(bench.courier);
+    close_bench(&bench);
 }
 
 /* Rows that an earlier process has left are found without a word about them. */
@@ -187,19 +249,18 @@ static void what_is_left_is_looked_for(void)
     for (unsigned i = 20; i < 32; i++) {
         bench.row[i] = true;
     }
-    courier_work(bench.courier, at(5000));
+    courier_work(&bench.courier, at(5000));
     CU_ASSERT_EQUAL(bench.sent, 0);
-    CU_ASSERT_EQUAL(courier_look(bench.courier, 5, at(5000)), RESULT_OK);
+    CU_ASSERT_EQUAL(courier_look(&bench.courier, 5, at(5000)), RESULT_OK);
     for (int64_t ms = 6000; ms < 60000; ms += 1000) {
-        courier_work(bench.courier, at(ms));
+        courier_work(&bench.courier, at(ms));
         if (bench.sent > 0) {
-            (void)courier_answer(bench.courier, bench.tokens[bench.sent - 1], COURIER_COMMITTED,
-                                 at(ms), 0);
+            answer(&bench, bench.sent - 1, NODE_COMMITTED, at(ms));
         }
     }
     CU_ASSERT_TRUE(bench.sent == 3 && bench.answered == 12);
-    CU_ASSERT_EQUAL(courier_next(bench.courier).ns, MONO_NEVER.ns);
-    courier_delete(bench.courier);
+    CU_ASSERT_EQUAL(courier_next(&bench.courier).ns, MONO_NEVER.ns);
+    close_bench(&bench);
 }
 
 UNIT_MAIN("courier", {"what is left is looked for", what_is_left_is_looked_for},

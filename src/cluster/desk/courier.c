@@ -3,219 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/heap.h"
 #include "base/thread/log.h"
-
-/* ---- The block desk ---- */
 
 #define AGE_FOR_EACH_MS 10 /* blocks are collected so long for each agent there is */
 #define TICKETS_MOST    100000u
 
-static Result read_rows(void *context, uint16_t to, uint64_t from, size_t most, Buffer *blocks,
-                        OutboxRange *range)
-{
-    const BlockDesk *desk = context;
-    return desk->sinks.read(desk->sinks.context, to, from, most, blocks, range);
-}
-
-static Result send_rows(void *context, uint16_t to, const OutboxRange *range, const Buffer *blocks,
-                        uint64_t token)
-{
-    BlockDesk *desk = context;
-    const NodeHead *head = &desk->link->head;
-    Envelope envelope = {.from = head->from,
-                         .to = to,
-                         .blocks = range->blocks,
-                         .epoch = head->epoch,
-                         .session = head->session,
-                         .sequence = range->first};
-    memcpy(envelope.uuid, head->uuid, sizeof envelope.uuid);
-    Result rc =
-        envelope_pack(desk->packer, &envelope, blocks->data, blocks->length, &desk->message);
-    if (rc != RESULT_OK) {
-        LOG_ERROR("cluster", "a block cannot be packed", "to=%u bytes=%zu error=\"%s\"",
-                  (unsigned)to, blocks->length, result_name(rc));
-        return rc;
-    }
-    return node_link_request(desk->link, "in", to, &desk->message,
-                             node_token(NODE_PART_BLOCKS, token));
-}
-
-static void rows_answered(void *context, uint16_t to, const OutboxRange *range)
-{
-    const BlockDesk *desk = context;
-    desk->sinks.answered(desk->sinks.context, to, range);
-}
-
-Result block_desk_init(BlockDesk *desk, NodeLink *link, GreetDesk *greet,
-                       const CourierOptions *options, const BlockDeskSinks *sinks)
-{
-    CourierSinks inner = {
-        .context = desk, .read = read_rows, .send = send_rows, .answered = rows_answered};
-    *desk = (BlockDesk){.link = link,
-                        .greet = greet,
-                        .sinks = *sinks,
-                        .options = *options,
-                        .window_bytes = options->window_bytes};
-    map_init(&desk->tickets);
-    buffer_init(&desk->blocks, ENVELOPE_BLOCKS_MOST + 1);
-    buffer_init(&desk->message, BUFFER_NO_LIMIT);
-    desk->packer = envelope_packer_new();
-    Result rc = courier_new(&desk->courier, options, &inner);
-    return desk->packer == NULL ? RESULT_MEMORY : rc;
-}
-
-void block_desk_destroy(BlockDesk *desk)
-{
-    size_t place = 0;
-    char *ticket = NULL;
-    while ((ticket = map_next(&desk->tickets, &place)) != NULL) {
-        free(ticket);
-    }
-    map_destroy(&desk->tickets);
-    courier_delete(desk->courier);
-    envelope_packer_delete(desk->packer);
-    buffer_destroy(&desk->blocks);
-    buffer_destroy(&desk->message);
-}
-
-void block_desk_set_agents(BlockDesk *desk, uint32_t agents)
-{
-    CourierOptions options = desk->options;
-    int64_t age = (int64_t)agents * AGE_FOR_EACH_MS;
-    options.age_ms = age < options.age_ms ? age : options.age_ms;
-    options.window_bytes = desk->window_bytes / (agents == 0 ? 1 : agents);
-    courier_set_options(desk->courier, &options);
-}
-
-/* ---- coming in ---- */
-
-static void block_desk_answer(BlockDesk *desk, const char *reply_to, BlockFault fault,
-                              uint64_t taken)
-{
-    WireWriter writer = node_link_begin(desk->link, &desk->message);
-    wire_put_8(&writer, fault == BLOCK_GOOD ? NODE_COMMITTED : NODE_REFUSED);
-    wire_put_8(&writer, (uint8_t)fault);
-    wire_put_varint(&writer, taken);
-    node_link_answer(desk->link, &writer, reply_to);
-}
-
-static void block_desk_refuse(BlockDesk *desk, const char *reply_to, BlockFault fault,
-                              uint16_t from)
-{
-    uint64_t count = ++desk->refused[fault];
-    /* Until the sender has the newer table, or we have greeted it. */
-    bool is_usual = fault == BLOCK_DRAINED || fault == BLOCK_UNGREETED;
-    if (!is_usual && (count & (count - 1)) == 0) { /* the 1st, 2nd, 4th, 8th ... */
-        LOG_ERROR("cluster", "a block was refused", "from=%u reason=\"%s\" count=%llu",
-                  (unsigned)from, block_fault_name(fault), (unsigned long long)count);
-    }
-    block_desk_answer(desk, reply_to, fault, 0);
-}
-
-/* NULL without memory: the sender sends it again. */
-static InboxItem *open_item(BlockDesk *desk, const TransportEvent *event, const Envelope *envelope)
-{
-    char *reply_to = strdup(event->reply_to);
-    size_t length = desk->blocks.length;
-    char *blocks = buffer_detach(&desk->blocks);
-    InboxItem *item = reply_to == NULL || blocks == NULL
-                          ? NULL
-                          : inbox_item_new(++desk->last_ticket, envelope, blocks, length);
-    if (item == NULL || map_put(&desk->tickets, map_key(item->ticket), reply_to) != RESULT_OK) {
-        free(reply_to);
-        if (item == NULL) {
-            free(blocks);
-        }
-        inbox_item_delete(item);
-        return NULL;
-    }
-    return item;
-}
-
-void block_desk_arrived(BlockDesk *desk, const TransportEvent *event, MonoTime now)
-{
-    Envelope envelope;
-    if (event->reply_to == NULL || desk->tickets.count >= TICKETS_MOST) {
-        return;
-    }
-    BlockFault fault =
-        envelope_open(desk->packer, event->bytes, event->length, desk->link->head.uuid,
-                      desk->link->head.from, &envelope, &desk->blocks);
-    if (fault == BLOCK_GOOD &&
-        !greet_desk_may_take(desk->greet, envelope.from, envelope.session, now)) {
-        fault = BLOCK_UNGREETED;
-    }
-    if (fault != BLOCK_GOOD) {
-        block_desk_refuse(desk, event->reply_to, fault, envelope.from);
-        return;
-    }
-    InboxItem *item = open_item(desk, event, &envelope);
-    if (item != NULL) {
-        desk->sinks.block(desk->sinks.context, item);
-    }
-}
-
-void block_desk_forget(BlockDesk *desk, uint64_t ticket)
-{
-    free(map_remove(&desk->tickets, map_key(ticket)));
-}
-
-void block_desk_settled(BlockDesk *desk, const BlockSettled *settled)
-{
-    char *reply_to = map_remove(&desk->tickets, map_key(settled->ticket));
-    greet_desk_took(desk->greet, settled->from, settled->taken);
-    if (reply_to == NULL) {
-        return;
-    }
-    if (settled->fault == BLOCK_GOOD) {
-        block_desk_answer(desk, reply_to, settled->fault, settled->taken);
-    } else {
-        block_desk_refuse(desk, reply_to, settled->fault, settled->from);
-    }
-    free(reply_to);
-}
-
-/* ---- going out ---- */
-
-void block_desk_answered(BlockDesk *desk, const TransportEvent *event, MonoTime now)
-{
-    WireReader reader;
-    NodeHead head;
-    uint64_t token = node_token_number(event->token);
-    if (!node_link_open(desk->link, event, &reader, &head)) {
-        return;
-    }
-    uint8_t verdict = wire_get_8(&reader);
-    uint8_t fault = wire_get_8(&reader);
-    uint64_t taken = wire_get_varint(&reader);
-    if (!wire_reader_ended(&reader)) {
-        return;
-    }
-    if (verdict == NODE_COMMITTED) {
-        if (greet_desk_heard(desk->greet, head.from, head.session, taken)) {
-            (void)courier_answer(desk->courier, token, COURIER_COMMITTED, now, taken);
-        }
-    } else if (courier_answer(desk->courier, token, COURIER_REFUSED, now, 0)) {
-        uint64_t count = ++desk->refused_ours;
-        bool is_usual = fault == BLOCK_DRAINED || fault == BLOCK_UNGREETED;
-        if (!is_usual && (count & (count - 1)) == 0) {
-            LOG_ERROR("cluster", "an agent refuses our blocks", "agent=%u reason=\"%s\" count=%llu",
-                      (unsigned)head.from, block_fault_name((BlockFault)fault),
-                      (unsigned long long)count);
-        }
-    }
-}
-
-void block_desk_nobody(BlockDesk *desk, uint64_t number, MonoTime now)
-{
-    (void)courier_answer(desk->courier, number, COURIER_NOBODY, now, 0);
-}
-
-/* ---- Courier ---- */
-
 #define AWAY_MS    20000 /* until an operator is told of an agent that is not there */
 #define AGENT_BITS 16u
+
+typedef enum CourierAnswer { COURIER_COMMITTED, COURIER_REFUSED, COURIER_NOBODY } CourierAnswer;
 
 /* Consecutive rows on their way. */
 typedef struct Parcel {
@@ -242,50 +38,48 @@ typedef struct Customer {
     HeapNode due;
 } Customer;
 
-struct Courier {
-    CourierOptions options;
-    CourierSinks sinks;
-    Map customers; /* by agent + 1 */
-    Heap due;
-    uint64_t last_token;
-    Buffer blocks;
-    CourierStats stats; /* but for agents_away */
-};
-
-Result courier_new(Courier **out, const CourierOptions *options, const CourierSinks *sinks)
+Result courier_init(Courier *courier, NodeLink *link, GreetDesk *greet,
+                    const CourierOptions *options, const CourierSinks *sinks)
 {
-    Courier *courier = calloc(1, sizeof *courier);
-    if (courier == NULL) {
-        return RESULT_MEMORY;
-    }
-    courier->options = *options;
-    courier->sinks = *sinks;
+    *courier = (Courier){.link = link,
+                         .greet = greet,
+                         .sinks = *sinks,
+                         .given = *options,
+                         .options = *options,
+                         .packer = envelope_packer_new()};
     map_init(&courier->customers);
+    map_init(&courier->tickets);
     heap_init(&courier->due);
     buffer_init(&courier->blocks, BUFFER_NO_LIMIT);
-    *out = courier;
-    return RESULT_OK;
+    buffer_init(&courier->message, BUFFER_NO_LIMIT);
+    return courier->packer == NULL ? RESULT_MEMORY : RESULT_OK;
 }
 
-void courier_delete(Courier *courier)
+static void courier_free_all(Map *map)
 {
     size_t place = 0;
-    Customer *customer = NULL;
-    if (courier == NULL) {
-        return;
+    void *one = NULL;
+    while ((one = map_next(map, &place)) != NULL) {
+        free(one);
     }
-    while ((customer = map_next(&courier->customers, &place)) != NULL) {
-        free(customer);
-    }
-    map_destroy(&courier->customers);
-    heap_destroy(&courier->due);
-    buffer_destroy(&courier->blocks);
-    free(courier);
+    map_destroy(map);
 }
 
-void courier_set_options(Courier *courier, const CourierOptions *options)
+void courier_destroy(Courier *courier)
 {
-    courier->options = *options;
+    courier_free_all(&courier->customers);
+    courier_free_all(&courier->tickets);
+    heap_destroy(&courier->due);
+    envelope_packer_delete(courier->packer);
+    buffer_destroy(&courier->blocks);
+    buffer_destroy(&courier->message);
+}
+
+void courier_set_agents(Courier *courier, uint32_t agents)
+{
+    int64_t age = (int64_t)agents * AGE_FOR_EACH_MS;
+    courier->options.age_ms = age < courier->given.age_ms ? age : courier->given.age_ms;
+    courier->options.window_bytes = courier->given.window_bytes / (agents == 0 ? 1 : agents);
 }
 
 /* ---- customers ---- */
@@ -429,12 +223,34 @@ static void courier_give_up(Courier *courier, Parcel *parcel, MonoTime again)
     parcel->time = again;
 }
 
+/* The blocks that were read, in an envelope. */
+static Result courier_send(Courier *courier, uint16_t to, const OutboxRange *range, uint64_t token)
+{
+    const Buffer *blocks = &courier->blocks;
+    const NodeHead *head = &courier->link->head;
+    Envelope envelope = {.from = head->from,
+                         .to = to,
+                         .blocks = range->blocks,
+                         .epoch = head->epoch,
+                         .session = head->session,
+                         .sequence = range->first};
+    memcpy(envelope.uuid, head->uuid, sizeof envelope.uuid);
+    Result rc =
+        envelope_pack(courier->packer, &envelope, blocks->data, blocks->length, &courier->message);
+    if (rc != RESULT_OK) {
+        LOG_ERROR("cluster", "a block cannot be packed", "to=%u bytes=%zu error=\"%s\"",
+                  (unsigned)to, blocks->length, result_name(rc));
+        return rc;
+    }
+    return node_link_request(courier->link, "in", to, &courier->message,
+                             node_token(NODE_PART_BLOCKS, token));
+}
+
 /* Sends the blocks that were read as a parcel. */
 static void send_parcel(Courier *courier, Customer *customer, Parcel *parcel, MonoTime now)
 {
     uint64_t token = ++courier->last_token << AGENT_BITS | customer->to;
-    Result rc = courier->sinks.send(courier->sinks.context, customer->to, &parcel->range,
-                                    &courier->blocks, token);
+    Result rc = courier_send(courier, customer->to, &parcel->range, token);
     if (rc != RESULT_OK) {
         customer->not_before = mono_add_ms(now, courier->options.again_ms);
         parcel->time = customer->not_before;
@@ -536,8 +352,10 @@ MonoTime courier_next(const Courier *courier)
     return node == NULL ? MONO_NEVER : (MonoTime){node->key};
 }
 
-bool courier_answer(Courier *courier, uint64_t token, CourierAnswer answer, MonoTime now,
-                    uint64_t heard)
+/* What came of a message; false: it is not in flight (any more). heard: of one that is committed,
+ * OutboxRange.heard. */
+static bool courier_answer(Courier *courier, uint64_t token, CourierAnswer answer, MonoTime now,
+                           uint64_t heard)
 {
     Customer *customer = courier_find(courier, (uint16_t)token);
     size_t i = 0;
@@ -567,11 +385,135 @@ bool courier_answer(Courier *courier, uint64_t token, CourierAnswer answer, Mono
     return true;
 }
 
+void courier_answered(Courier *courier, const TransportEvent *event, MonoTime now)
+{
+    WireReader reader;
+    NodeHead head;
+    uint64_t token = node_token_number(event->token);
+    if (!node_link_open(courier->link, event, &reader, &head)) {
+        return;
+    }
+    uint8_t verdict = wire_get_8(&reader);
+    uint8_t fault = wire_get_8(&reader);
+    uint64_t taken = wire_get_varint(&reader);
+    if (!wire_reader_ended(&reader)) {
+        return;
+    }
+    if (verdict == NODE_COMMITTED) {
+        if (greet_desk_heard(courier->greet, head.from, head.session, taken)) {
+            (void)courier_answer(courier, token, COURIER_COMMITTED, now, taken);
+        }
+    } else if (courier_answer(courier, token, COURIER_REFUSED, now, 0)) {
+        uint64_t count = ++courier->refused_ours;
+        bool is_usual = fault == BLOCK_DRAINED || fault == BLOCK_UNGREETED;
+        if (!is_usual && (count & (count - 1)) == 0) {
+            LOG_ERROR("cluster", "an agent refuses our blocks", "agent=%u reason=\"%s\" count=%llu",
+                      (unsigned)head.from, block_fault_name((BlockFault)fault),
+                      (unsigned long long)count);
+        }
+    }
+}
+
+void courier_nobody(Courier *courier, uint64_t number, MonoTime now)
+{
+    (void)courier_answer(courier, number, COURIER_NOBODY, now, 0);
+}
+
+/* ---- coming in ---- */
+
+static void courier_reply(Courier *courier, const char *reply_to, BlockFault fault, uint64_t taken)
+{
+    WireWriter writer = node_link_begin(courier->link, &courier->message);
+    wire_put_8(&writer, fault == BLOCK_GOOD ? NODE_COMMITTED : NODE_REFUSED);
+    wire_put_8(&writer, (uint8_t)fault);
+    wire_put_varint(&writer, taken);
+    node_link_answer(courier->link, &writer, reply_to);
+}
+
+static void courier_refuse(Courier *courier, const char *reply_to, BlockFault fault, uint16_t from)
+{
+    uint64_t count = ++courier->refused[fault];
+    /* Until the sender has the newer table, or we have greeted it. */
+    bool is_usual = fault == BLOCK_DRAINED || fault == BLOCK_UNGREETED;
+    if (!is_usual && (count & (count - 1)) == 0) { /* the 1st, 2nd, 4th, 8th ... */
+        LOG_ERROR("cluster", "a block was refused", "from=%u reason=\"%s\" count=%llu",
+                  (unsigned)from, block_fault_name(fault), (unsigned long long)count);
+    }
+    courier_reply(courier, reply_to, fault, 0);
+}
+
+/* NULL without memory: the sender sends it again. */
+static InboxItem *open_item(Courier *courier, const TransportEvent *event, const Envelope *envelope)
+{
+    char *reply_to = strdup(event->reply_to);
+    size_t length = courier->blocks.length;
+    char *blocks = buffer_detach(&courier->blocks);
+    InboxItem *item = reply_to == NULL || blocks == NULL
+                          ? NULL
+                          : inbox_item_new(++courier->last_ticket, envelope, blocks, length);
+    if (item == NULL || map_put(&courier->tickets, map_key(item->ticket), reply_to) != RESULT_OK) {
+        free(reply_to);
+        if (item == NULL) {
+            free(blocks);
+        }
+        inbox_item_delete(item);
+        return NULL;
+    }
+    return item;
+}
+
+void courier_arrived(Courier *courier, const TransportEvent *event, MonoTime now)
+{
+    Envelope envelope;
+    if (event->reply_to == NULL || courier->tickets.count >= TICKETS_MOST) {
+        return;
+    }
+    BlockFault fault =
+        envelope_open(courier->packer, event->bytes, event->length, courier->link->head.uuid,
+                      courier->link->head.from, &envelope, &courier->blocks);
+    if (fault == BLOCK_GOOD &&
+        !greet_desk_may_take(courier->greet, envelope.from, envelope.session, now)) {
+        fault = BLOCK_UNGREETED;
+    }
+    if (fault != BLOCK_GOOD) {
+        courier_refuse(courier, event->reply_to, fault, envelope.from);
+        return;
+    }
+    InboxItem *item = open_item(courier, event, &envelope);
+    if (item != NULL) {
+        courier->sinks.block(courier->sinks.context, item);
+    }
+}
+
+void courier_forget(Courier *courier, uint64_t ticket)
+{
+    free(map_remove(&courier->tickets, map_key(ticket)));
+}
+
+void courier_settled(Courier *courier, const BlockSettled *settled)
+{
+    char *reply_to = map_remove(&courier->tickets, map_key(settled->ticket));
+    greet_desk_took(courier->greet, settled->from, settled->taken);
+    if (reply_to == NULL) {
+        return;
+    }
+    if (settled->fault == BLOCK_GOOD) {
+        courier_reply(courier, reply_to, settled->fault, settled->taken);
+    } else {
+        courier_refuse(courier, reply_to, settled->fault, settled->from);
+    }
+    free(reply_to);
+}
+
 void courier_stats(const Courier *courier, CourierStats *stats)
 {
     size_t place_in_map = 0;
     const Customer *customer = NULL;
     *stats = courier->stats;
+    stats->refused = courier->refused_ours;
+    for (size_t i = 0; i < BLOCK_FAULTS; i++) {
+        stats->refused += courier->refused[i];
+    }
     while ((customer = map_next(&courier->customers, &place_in_map)) != NULL) {
         stats->agents_away += customer->away;
     }

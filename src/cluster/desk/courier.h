@@ -1,18 +1,23 @@
-/* Courier: takes blocks from the outbox to their owners.
+/* Courier: a node's blocks, going out and coming in.
  *
- *   courier_grown --> rows of an agent --(message_bytes of them, or age_ms)--> request
+ *   courier_grown --> rows of an agent --(message_bytes of them, or age_ms)--> envelope, request
  *                           ^                                                     |
- *                           |  nobody there, refused, no answer: again later      |  courier_answer
+ *                           |  nobody there, refused, no answer: again later      |
  *                           '-----------------------------------------------------+
+ * courier_answered
  *                                                                                 '--> committed:
  * acks
  *
+ *   envelope --courier_arrived--> opened, checked, a ticket --CourierSinks.block--> inbox -->
+ * ingest
+ *       ^----- NODE_COMMITTED, or NODE_REFUSED ----- courier_settled <---------------- commits
+ *
  * What: for each agent a few messages are in flight, each of consecutive rows. Ingest's acks chore
  * deletes the rows that were answered. A window bounds what a receiver holds of one sender, and the
- * rest waits here, on disk.
+ * rest waits here, on disk. What comes is handed on with a ticket, by which its sender is answered
+ * once it is committed; what is refused is answered at once, counted by reason, and told.
  *
- * Owns: its records of what is in flight. Time is a parameter.
- * Threads: none of its own; one at a time.
+ * Owns: its records of what is in flight, tickets. Time is a parameter; belongs to one thread.
  * Invariants:
  *  1. A row is in at most one message in flight.
  *  2. Rows that have been answered are not read again.
@@ -21,6 +26,7 @@
 #define CLUSTER_DESK_COURIER_H
 
 #include "base/core/clock.h"
+#include "base/memory/heap.h"
 #include "base/memory/map.h"
 #include "cluster/desk/greet_desk.h"
 #include "cluster/link/inbox.h"
@@ -42,70 +48,64 @@ typedef struct CourierSinks {
     /* Rows of the outbox, as outbox_read. */
     Result (*read)(void *context, uint16_t to, uint64_t from, size_t most, Buffer *blocks,
                    OutboxRange *range);
-    /* Sends blocks; the answer comes with the token. RESULT_CLOSED: not now. */
-    Result (*send)(void *context, uint16_t to, const OutboxRange *range, const Buffer *blocks,
-                   uint64_t token);
     /* They were committed by their owner. */
     void (*answered)(void *context, uint16_t to, const OutboxRange *range);
+    void (*block)(void *context, InboxItem *item); /* takes it; courier_settled follows */
 } CourierSinks;
-
-typedef struct Courier Courier;
-
-Result courier_new(Courier **courier, const CourierOptions *options, const CourierSinks *sinks);
-void courier_delete(Courier *courier); /* NULL is allowed */
-
-/* A commit has put bytes for an agent into the outbox; RESULT_MEMORY: tell it again. */
-Result courier_grown(Courier *courier, uint16_t to, size_t bytes, MonoTime now);
-/* There may be rows for an agent that an earlier process has left. RESULT_MEMORY. */
-Result courier_look(Courier *courier, uint16_t to, MonoTime now);
-/* The window is divided anew among this number of agents. */
-void courier_set_options(Courier *courier, const CourierOptions *options);
-/* Nothing is in flight any more: the connection was lost. */
-void courier_lost(Courier *courier, MonoTime now);
-/* An agent is there (again): what waits for it goes. */
-void courier_present(Courier *courier, uint16_t to, MonoTime now);
-
-typedef enum CourierAnswer {
-    COURIER_COMMITTED,
-    COURIER_REFUSED, /* tried again, since the operator may mend it */
-    COURIER_NOBODY
-} CourierAnswer;
-/* What came of a message; false: it is not in flight (any more). heard: of one that is committed,
- * OutboxRange.heard. */
-bool courier_answer(Courier *courier, uint64_t token, CourierAnswer answer, MonoTime now,
-                    uint64_t heard);
-
-/* Sends what is due. */
-void courier_work(Courier *courier, MonoTime now);
-/* When courier_work wants to be called next. */
-MonoTime courier_next(const Courier *courier);
 
 typedef struct CourierStats {
     size_t agents_away; /* that have something waiting and are not there */
     size_t in_flight;   /* messages */
     uint64_t sent;
     uint64_t repeated;
+    uint64_t refused; /* blocks of others, and ours by others */
 } CourierStats;
-void courier_stats(const Courier *courier, CourierStats *stats);
 
-/* The block desk: a node's blocks, going out and coming in.
- *
- *   courier --envelope, request--> another node's block desk --> inbox --> ingest commits
- *      ^------------------ NODE_COMMITTED, or NODE_REFUSED ----------------- block_desk_settled
- *
- * What: what the courier sends is packed into envelopes; what comes is opened, checked, and handed
- * on with a ticket, by which its sender is answered once it is committed. What is refused is
- * answered at once, counted by reason, and told.
- * Owns: the courier, tickets. Time is a parameter; belongs to one thread. */
+typedef struct Courier {
+    NodeLink *link;   /* borrowed */
+    GreetDesk *greet; /* borrowed: who may send, and whose answers count */
+    CourierSinks sinks;
+    CourierOptions given;
+    CourierOptions options; /* as the number of agents has it */
+    EnvelopePacker *packer;
+    Map customers; /* by agent + 1 */
+    Heap due;
+    uint64_t last_token;
+    Map tickets; /* to the subject of the answer, owned */
+    uint64_t last_ticket;
+    Buffer blocks;
+    Buffer message;
+    uint64_t refused[BLOCK_FAULTS]; /* blocks of others, by reason */
+    uint64_t refused_ours;          /* by others */
+    CourierStats stats;             /* but for agents_away and refused */
+} Courier;
 
-typedef struct BlockDeskSinks {
-    void *context;
-    Result (*read)(void *context, uint16_t to, uint64_t from, size_t most, Buffer *blocks,
-                   OutboxRange *range); /* as outbox_read */
-    void (*answered)(void *context, uint16_t to, const OutboxRange *range);
-    void (*block)(void *context, InboxItem *item); /* takes it; block_desk_settled follows */
-} BlockDeskSinks;
+/* options: window_bytes is that of all senders to one agent together. RESULT_MEMORY: it is to be
+ * destroyed all the same. */
+Result courier_init(Courier *courier, NodeLink *link, GreetDesk *greet,
+                    const CourierOptions *options, const CourierSinks *sinks);
+void courier_destroy(Courier *courier);
+/* The number of agents: they share a window, and the more they are, the longer blocks are
+ * collected. */
+void courier_set_agents(Courier *courier, uint32_t agents);
 
+/* A commit has put bytes for an agent into the outbox; RESULT_MEMORY: tell it again. */
+Result courier_grown(Courier *courier, uint16_t to, size_t bytes, MonoTime now);
+/* There may be rows for an agent that an earlier process has left. RESULT_MEMORY. */
+Result courier_look(Courier *courier, uint16_t to, MonoTime now);
+/* Nothing is in flight any more: the connection was lost. */
+void courier_lost(Courier *courier, MonoTime now);
+/* An agent is there (again): what waits for it goes. */
+void courier_present(Courier *courier, uint16_t to, MonoTime now);
+/* An answer; an undelivered request. One that is refused is tried again: the operator may mend it.
+ */
+void courier_answered(Courier *courier, const TransportEvent *event, MonoTime now);
+void courier_nobody(Courier *courier, uint64_t number, MonoTime now);
+
+/* A message to "in.N". */
+void courier_arrived(Courier *courier, const TransportEvent *event, MonoTime now);
+/* What was handed on came again, with another ticket: this one is not answered. */
+void courier_forget(Courier *courier, uint64_t ticket);
 /* What has become of a message that was handed on. */
 typedef struct BlockSettled {
     uint64_t ticket;
@@ -113,39 +113,12 @@ typedef struct BlockSettled {
     BlockFault fault;
     uint64_t taken; /* InboxItem.taken */
 } BlockSettled;
+void courier_settled(Courier *courier, const BlockSettled *settled);
 
-typedef struct BlockDesk {
-    NodeLink *link;   /* borrowed */
-    GreetDesk *greet; /* borrowed: who may send, and whose answers count */
-    BlockDeskSinks sinks;
-    CourierOptions options;
-    size_t window_bytes; /* of all senders to one agent together */
-    Courier *courier;
-    EnvelopePacker *packer;
-    Map tickets; /* to the subject of the answer, owned */
-    uint64_t last_ticket;
-    Buffer blocks;
-    Buffer message;
-    uint64_t refused[BLOCK_FAULTS]; /* blocks of others, by reason */
-    uint64_t refused_ours;          /* by others */
-} BlockDesk;
-
-/* options: window_bytes is that of all senders to one agent together. RESULT_MEMORY: it is to be
- * destroyed all the same. */
-Result block_desk_init(BlockDesk *desk, NodeLink *link, GreetDesk *greet,
-                       const CourierOptions *options, const BlockDeskSinks *sinks);
-void block_desk_destroy(BlockDesk *desk);
-/* The number of agents: they share a window, and the more they are, the longer blocks are
- * collected. */
-void block_desk_set_agents(BlockDesk *desk, uint32_t agents);
-
-/* A message to "in.N"; an answer; an undelivered request. */
-void block_desk_arrived(BlockDesk *desk, const TransportEvent *event, MonoTime now);
-void block_desk_answered(BlockDesk *desk, const TransportEvent *event, MonoTime now);
-void block_desk_nobody(BlockDesk *desk, uint64_t number, MonoTime now);
-/* What was handed on came again, with another ticket: this one is not answered. */
-void block_desk_forget(BlockDesk *desk, uint64_t ticket);
-/* What was handed on is committed, or refused. */
-void block_desk_settled(BlockDesk *desk, const BlockSettled *settled);
+/* Sends what is due. */
+void courier_work(Courier *courier, MonoTime now);
+/* When courier_work wants to be called next. */
+MonoTime courier_next(const Courier *courier);
+void courier_stats(const Courier *courier, CourierStats *stats);
 
 #endif

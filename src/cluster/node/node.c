@@ -25,7 +25,7 @@ struct Node {
     TableKeeper keeper;
     Members members;
     GreetDesk greet;
-    BlockDesk blocks;
+    Courier courier;
     LeaseDesk leases;
     LimitDesk limits;
     EndDesk end;
@@ -76,7 +76,7 @@ Result node_new(Node **out, const NodeOptions *options, const Transport *transpo
 
 static void node_close_desks(Node *node)
 {
-    block_desk_destroy(&node->blocks);
+    courier_destroy(&node->courier);
     greet_desk_destroy(&node->greet);
     edict_desk_destroy(&node->edicts);
     watch_desk_destroy(&node->watch);
@@ -141,7 +141,7 @@ static Result node_use_table(Node *node, const ClusterTable *table, MonoTime now
         rc = greet_desk_set(&node->greet, now);
     }
     for (uint32_t i = 0; rc == RESULT_OK && i < table->n_agents; i++) {
-        rc = courier_grown(node->blocks.courier, (uint16_t)i, 0, now); /* it knows them all */
+        rc = courier_grown(&node->courier, (uint16_t)i, 0, now); /* it knows them all */
     }
     if (rc == RESULT_OK) {
         rc = lease_desk_set(&node->leases, &node->keeper.table, now);
@@ -159,7 +159,7 @@ static Result node_use_table(Node *node, const ClusterTable *table, MonoTime now
     node->link.head.epoch = table->epoch;
     node->link.pace_ms = pace < NODE_PACE_MOST ? pace : NODE_PACE_MOST;
     watch_desk_set(&node->watch, now);
-    block_desk_set_agents(&node->blocks, table->n_agents);
+    courier_set_agents(&node->courier, table->n_agents);
     key_changed(&node->keeper.key, now); /* it is to be confirmed */
     return RESULT_OK;
 }
@@ -179,7 +179,7 @@ static void node_up(Node *node, uint64_t revision, MonoTime now)
     table_keeper_up(&node->keeper, now);
     members_up(&node->members, revision, now);
     greet_desk_up(&node->greet, now);
-    courier_lost(node->blocks.courier, now);
+    courier_lost(&node->courier, now);
     limit_desk_up(&node->limits, node->keeper.settled, now);
     end_desk_up(&node->end, now);
     lease_desk_up(&node->leases, node->keeper.settled, now);
@@ -205,8 +205,7 @@ static Result node_open_desks(Node *node, const uint64_t used[LEDGER_UNITS], Mon
     greet_desk_init(&node->greet, link, &node->members, table, &sinks->greet);
     edict_desk_init(&node->edicts, link, &node->members, table, &sinks->edicts);
     watch_desk_init(&node->watch, link, &node->keeper, &node->members);
-    Result rc =
-        block_desk_init(&node->blocks, link, &node->greet, &options->courier, &sinks->blocks);
+    Result rc = courier_init(&node->courier, link, &node->greet, &options->courier, &sinks->blocks);
     Result rc_leases =
         lease_desk_init(&node->leases, link, &options->lease, options->lease_addresses,
                         node->join.record.dead_below, node->join.alone, &sinks->leases, now);
@@ -225,7 +224,7 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
     node->next_look = now;
     node_set_table(node, &join->table, now);
     for (uint32_t i = 0; i < join->table.n_agents; i++) {
-        (void)courier_look(node->blocks.courier, (uint16_t)i, now); /* it knows all agents */
+        (void)courier_look(&node->courier, (uint16_t)i, now); /* it knows all agents */
     }
     if (node->link.up) {
         node_up(node, join->record_revision, now);
@@ -383,7 +382,7 @@ static void take_member(Node *node, const TransportEvent *event, MonoTime now)
         break;
     case MEMBER_STARTED:
         lease_holder_restarted(node->leases.holder, agent, now);
-        courier_present(node->blocks.courier, agent, now);
+        courier_present(&node->courier, agent, now);
         greet_desk_present(&node->greet, agent, now);
         break;
     case MEMBER_LOST:
@@ -437,9 +436,9 @@ static void node_take_answer(Node *node, const TransportEvent *event, MonoTime n
         break;
     case NODE_PART_BLOCKS:
         if (nobody) {
-            block_desk_nobody(&node->blocks, number, now);
+            courier_nobody(&node->courier, number, now);
         } else {
-            block_desk_answered(&node->blocks, event, now);
+            courier_answered(&node->courier, event, now);
         }
         break;
     case NODE_PART_LIMITS:
@@ -486,7 +485,7 @@ static bool is_about(const char *subject, const char *what)
 static void node_take_message(Node *node, const TransportEvent *event, MonoTime now)
 {
     if (is_about(event->subject, "in")) {
-        block_desk_arrived(&node->blocks, event, now);
+        courier_arrived(&node->courier, event, now);
     } else if (is_about(event->subject, "lease")) {
         lease_desk_asked(&node->leases, event, now);
     } else if (is_about(event->subject, "hint")) {
@@ -589,7 +588,7 @@ static void node_work_desks(Node *node, MonoTime now)
     key_work(&node->members.own, now);
     greet_desk_work(&node->greet, now);
     if (node->link.up) {
-        courier_work(node->blocks.courier, now);
+        courier_work(&node->courier, now);
         mass_desk_work(&node->mass, now);
     }
     edict_desk_work(&node->edicts, now);
@@ -644,7 +643,7 @@ MonoTime node_next(Node *node)
     next = mono_earlier(next, key_next(&node->keeper.key));
     next = mono_earlier(next, key_next(&node->members.own));
     if (node->link.up) {
-        next = mono_earlier(next, courier_next(node->blocks.courier));
+        next = mono_earlier(next, courier_next(&node->courier));
         next = mono_earlier(next, mass_desk_next(&node->mass));
     }
     next = mono_earlier(next, greet_desk_next(&node->greet));
@@ -696,13 +695,13 @@ static void node_take_note(Node *node, NodeNote *note, MonoTime now)
         note->answer = NULL;
         break;
     case NODE_GROWN:
-        (void)courier_grown(node->blocks.courier, note->agent, note->bytes, now); /* it is known */
+        (void)courier_grown(&node->courier, note->agent, note->bytes, now); /* it is known */
         break;
     case NODE_SETTLED:
-        block_desk_settled(&node->blocks, &note->settled);
+        courier_settled(&node->courier, &note->settled);
         break;
     case NODE_FORGET:
-        block_desk_forget(&node->blocks, note->ticket);
+        courier_forget(&node->courier, note->ticket);
         break;
     case NODE_RETOLD:
         greet_desk_retold(&node->greet, note->agent);
@@ -734,18 +733,14 @@ void node_hear(Node *node, NodeNote *note, MonoTime now)
 
 void node_stats(const Node *node, NodeStats *stats)
 {
-    *stats = (NodeStats){.refused = 0};
+    *stats = (NodeStats){.agents_awaited = 0};
     if (!node->begun) {
         return;
     }
     LeaseArbiterStats arbiter;
     lease_arbiter_stats(node->leases.arbiter, &arbiter);
     lease_holder_stats(node->leases.holder, &stats->leases);
-    courier_stats(node->blocks.courier, &stats->blocks);
+    courier_stats(&node->courier, &stats->blocks);
     stats->leases.bytes += arbiter.bytes;
     stats->agents_awaited = node->limits.awaited;
-    stats->refused = node->blocks.refused_ours;
-    for (size_t i = 0; i < BLOCK_FAULTS; i++) {
-        stats->refused += node->blocks.refused[i];
-    }
 }

@@ -40,7 +40,6 @@ typedef struct NodeStats {
     LeaseHolderStats leases; /* bytes: with the arbiter's */
     CourierStats blocks;
     size_t agents_awaited; /* by the ledger of limits */
-    uint64_t refused;      /* blocks of others, and ours by others */
 } NodeStats;
 
 typedef struct NodeOptions {
@@ -77,7 +76,7 @@ typedef struct NodeSinks {
     /* A newer table: commit it; NODE_TABLE follows. */
     void (*new_table)(void *context, const ClusterTable *table);
     LeaseNoticeSink leases;
-    BlockDeskSinks blocks; /* NODE_SETTLED follows a block */
+    CourierSinks blocks; /* NODE_SETTLED follows a block */
     void (*situation)(void *context, NodeSituation *situation);
     /* So much may be used in all. */
     void (*granted)(void *context, LedgerUnit unit, uint64_t granted);

@@ -247,7 +247,7 @@
           "Messages with links, sent") \
     FIELD("blocks_repeated", int, s->cluster.node.blocks.repeated, COUNTER, "blocks_repeated_total", "", \
           "Of these, sent again because no answer came") \
-    FIELD("blocks_refused", int, s->cluster.node.refused, COUNTER, "blocks_refused_total", "", \
+    FIELD("blocks_refused", int, s->cluster.node.blocks.refused, COUNTER, "blocks_refused_total", "", \
           "Messages of others that were refused, and ours by others") \
     FIELD("agents_away", int, s->cluster.node.blocks.agents_away, GAUGE, "agents_away", "", \
           "Agents that something waits for and that are not there") \
