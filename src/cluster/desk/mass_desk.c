@@ -5,7 +5,6 @@
 #include "base/thread/log.h"
 
 #define ANSWER_MS 5000
-#define TRIES     5u
 
 void mass_desk_init(MassDesk *desk, NodeLink *link, const MassDeskOptions *options)
 {
@@ -13,19 +12,20 @@ void mass_desk_init(MassDesk *desk, NodeLink *link, const MassDeskOptions *optio
     buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
 }
 
-static void end_copy(MassDesk *desk)
+static void mass_seat_drop(MassSeat *seat)
 {
-    if (desk->copying) {
-        mass_writer_destroy(&desk->writer);
+    if (seat->comes != 0) {
+        mass_writer_destroy(&seat->writer);
     }
-    desk->copying = false;
-    desk->copied = 0;
+    seat->comes = 0;
 }
 
 void mass_desk_destroy(MassDesk *desk)
 {
-    end_copy(desk);
-    free(desk->have);
+    for (uint32_t i = 0; i < desk->n; i++) {
+        mass_seat_drop(&desk->seats[i]);
+    }
+    free(desk->seats);
     buffer_destroy(&desk->bytes);
 }
 
@@ -43,15 +43,14 @@ Result mass_desk_set_agents(MassDesk *desk, uint32_t agents)
     if (desk->options.directory == NULL || agents <= desk->n) {
         return RESULT_OK;
     }
-    uint64_t *have = reallocarray(desk->have, agents, sizeof *have);
-    if (have == NULL) {
+    MassSeat *seats = reallocarray(desk->seats, agents, sizeof *seats);
+    if (seats == NULL) {
         return RESULT_MEMORY;
     }
-    desk->have = have;
-    for (uint32_t i = desk->n; i < agents; i++) {
-        have[i] = round_on_disk(desk, (uint16_t)i);
+    desk->seats = seats;
+    for (; desk->n < agents; desk->n++) {
+        seats[desk->n] = (MassSeat){.have = round_on_disk(desk, (uint16_t)desk->n)};
     }
-    desk->n = agents;
     return RESULT_OK;
 }
 
@@ -90,16 +89,17 @@ static void mass_desk_refuse(MassDesk *desk, const char *why, MonoTime now)
     LOG_WARN("cluster", "scores of another agent are refused", "from=%u problem=\"%s\"",
              (unsigned)desk->peer, why);
     desk->refused++;
-    end_copy(desk);
+    mass_seat_drop(&desk->seats[desk->peer]);
     rest(desk, now);
 }
 
 static void mass_desk_ask(MassDesk *desk, MonoTime now)
 {
-    uint64_t offset = desk->copying && desk->source == desk->peer ? desk->copied : 0;
+    const MassSeat *seat = &desk->seats[desk->peer];
+    uint64_t copied = seat->comes != 0 ? seat->writer.records : 0;
     WireWriter writer = node_link_question(desk->link, NODE_ASK_MASS, &desk->bytes);
-    wire_put_64(&writer, desk->have[desk->peer]);
-    wire_put_64(&writer, offset);
+    wire_put_64(&writer, seat->have);
+    wire_put_64(&writer, copied * MASS_RECORD_BYTES);
     desk->asked = ++desk->last;
     desk->next = mono_add_ms(now, ANSWER_MS);
     if (node_link_ask(desk->link, &writer, desk->peer, node_token(NODE_PART_MASS, desk->asked)) !=
@@ -108,66 +108,54 @@ static void mass_desk_ask(MassDesk *desk, MonoTime now)
     }
 }
 
-static bool begin_copy(MassDesk *desk, const MassHead *head, MonoTime now)
+static void mass_desk_finish(MassDesk *desk, MassSeat *seat, const MassHead *head, MonoTime now)
 {
-    end_copy(desk);
-    if (head->records / 2 > desk->options.pages(desk->options.context)) {
-        mass_desk_refuse(desk, "more records than pages", now);
-        return false;
-    }
-    desk->copying = true;
-    desk->head = *head;
-    desk->source = desk->peer;
-    mass_writer_init(&desk->writer, desk->options.directory, true, desk->peer);
-    return true;
-}
-
-static void finish_copy(MassDesk *desk, MonoTime now)
-{
-    Result rc = desk->writer.crc != desk->head.crc ? RESULT_DAMAGED
-                                                   : mass_writer_finish(&desk->writer, &desk->head);
+    Result rc =
+        seat->writer.crc != head->crc ? RESULT_DAMAGED : mass_writer_finish(&seat->writer, head);
     if (rc != RESULT_OK) {
         mass_desk_refuse(desk, result_name(rc), now);
         return;
     }
-    desk->have[desk->peer] = desk->head.round;
+    seat->have = head->round;
     desk->taken++;
     LOG_DEBUG("cluster", "scores of another agent are here", "from=%u records=%llu",
-              (unsigned)desk->peer, (unsigned long long)desk->head.records);
-    end_copy(desk);
+              (unsigned)desk->peer, (unsigned long long)head->records);
+    mass_seat_drop(seat);
     rest(desk, now);
 }
 
 static void take_chunk(MassDesk *desk, const MassHead *head, uint64_t offset, const void *bytes,
                        size_t length, MonoTime now)
 {
-    if (head->round == 0 || head->round == desk->have[desk->peer]) {
+    MassSeat *seat = &desk->seats[desk->peer];
+    if (head->round == 0 || head->round == seat->have) {
         rest(desk, now);
         return;
     }
-    bool same = desk->copying && desk->source == desk->peer && desk->head.round == head->round;
-    if (!same && !begin_copy(desk, head, now)) {
+    if (head->records / 2 > desk->options.pages(desk->options.context)) {
+        mass_desk_refuse(desk, "more records than pages", now);
         return;
     }
-    if (offset != desk->copied) {
+    if (seat->comes != head->round) {
+        mass_seat_drop(seat);
+        mass_writer_init(&seat->writer, desk->options.directory, true, desk->peer);
+        seat->comes = head->round;
+    }
+    if (offset != seat->writer.records * MASS_RECORD_BYTES) {
         mass_desk_ask(desk, now); /* it has computed anew since */
         return;
     }
-    uint64_t end = desk->head.records * MASS_RECORD_BYTES;
-    if (length % MASS_RECORD_BYTES != 0 || length > end - offset || (length == 0 && offset < end)) {
+    uint64_t end = head->records * MASS_RECORD_BYTES;
+    uint64_t left = end < offset ? 0 : end - offset;
+    if (end < offset || length % MASS_RECORD_BYTES != 0 || length > left ||
+        (length == 0 && left > 0)) {
         mass_desk_refuse(desk, "not what was asked for", now);
-        return;
-    }
-    if (mass_writer_copy(&desk->writer, bytes, length) != RESULT_OK) {
+    } else if (mass_writer_copy(&seat->writer, bytes, length) != RESULT_OK) {
         mass_desk_refuse(desk, "the file cannot be written", now);
-        return;
-    }
-    desk->copied += length;
-    desk->tries = 0;
-    if (desk->copied == end) {
-        finish_copy(desk, now);
-    } else {
+    } else if (length < left) {
         mass_desk_ask(desk, now);
+    } else {
+        mass_desk_finish(desk, seat, head, now);
     }
 }
 
@@ -199,16 +187,9 @@ void mass_desk_work(MassDesk *desk, MonoTime now)
     if (desk->n < 2 || mono_before(now, desk->next)) {
         return;
     }
-    bool again = desk->asked != 0 && desk->copying && desk->source == desk->peer;
-    if (again && ++desk->tries < TRIES) {
-        mass_desk_ask(desk, now);
-        return;
-    }
-    desk->tries = 0;
-    desk->peer = (uint16_t)((desk->peer + 1u) % desk->n);
-    if (desk->peer == desk->link->head.from) {
+    do {
         desk->peer = (uint16_t)((desk->peer + 1u) % desk->n);
-    }
+    } while (desk->peer == desk->link->head.from);
     mass_desk_ask(desk, now);
 }
 

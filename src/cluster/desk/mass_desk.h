@@ -6,10 +6,11 @@
  *
  * What: agents are asked in turn, one question at a time and MASS_ASK_MS between two agents, so it
  * costs about a message a second, whatever the number of agents. An answer has MASS_CHUNK_BYTES of
- * records at most. A question without an answer is asked again, a few times if a copy has begun,
- * and the copy goes on where it was, unless there is a newer computation by then. An agent that is
+ * records at most. When no answer comes the next agent has its turn, and the copy goes on where it
+ * was when that one's comes again, unless there is a newer computation by then. An agent that is
  * away leaves what it said last. A file that has more records than twice the pages that are known
- * here is refused. Owns: the copy that is being made. Time is a parameter; belongs to one thread.
+ * here is refused. Owns: the copies that are being made. Time is a parameter; belongs to one
+ * thread.
  */
 #ifndef CLUSTER_DESK_MASS_DESK_H
 #define CLUSTER_DESK_MASS_DESK_H
@@ -26,21 +27,22 @@ typedef struct MassDeskOptions {
     uint64_t (*pages)(void *context); /* that are known here */
 } MassDeskOptions;
 
+/* Of another agent. */
+typedef struct MassSeat {
+    uint64_t have;     /* round of the file that is here; 0: none */
+    uint64_t comes;    /* round of the copy that is being made; 0: none */
+    MassWriter writer; /* of the copy */
+} MassSeat;
+
 typedef struct MassDesk {
     NodeLink *link; /* borrowed */
     MassDeskOptions options;
-    uint64_t *have; /* round by agent, 0: none; owned */
-    uint32_t n;     /* agents */
+    MassSeat *seats; /* by agent; owned */
+    uint32_t n;
     uint16_t peer;  /* whose turn it is */
     uint64_t asked; /* number of the question in flight; 0: none */
     uint64_t last;
     MonoTime next;
-    bool copying;
-    uint16_t source; /* of the copy */
-    MassHead head;   /* of the copy */
-    uint64_t copied; /* bytes */
-    unsigned tries;  /* questions without an answer since the last one */
-    MassWriter writer;
     uint64_t taken;   /* files */
     uint64_t refused; /* files and messages */
     Buffer bytes;
