@@ -232,6 +232,25 @@ def damage(report, path):
     report.check("a file that cannot be read is named, the others are read", found == urls and "other.warc.gz: cannot be read" in said, said)
 
 
+def styles(report, path):
+    """Style sheets that the crawl has hold for the pages that link them, whatever order they came in."""
+    answers = {
+        A + "/": (200, HTML, "<link rel=stylesheet href=/s.css><link rel=stylesheet href=/none.css media=screen><style>@import '/moved.css'; .e{display:none}</style>"
+                  "<p class=n>hidden<p>seen<p class=i>import<p class=e>element<p class=u>upper <a href=/b>b</a>"),
+        A + "/b": (200, HTML, "<link rel=stylesheet href=/s.css media=print><p class=n>b"),
+        A + "/s.css": (200, {"Content-Type": "text/css", "Content-Encoding": "gzip"}, gzip.compress(b".n{display:none} .u{text-transform:uppercase}")),
+        A + "/moved.css": (301, {"Location": "/d/i.css"}, ""),
+        A + "/d/i.css": (200, {"Content-Type": "text/css"}, "@import url(j.css);"),
+        A + "/d/j.css": (200, {"Content-Type": "text/css"}, ".i { display: none }"),
+    }
+    with Sites(path, answers) as sites:
+        sites.crawl(path + "/crawl", "--page-requisites", A + "/")
+    texts = {row["url"]: row["text"] for row in rows(path + "/crawl")}
+    report.equal("what sheets hide is no text", texts, {A + "/": "seen\n\nUPPER B", A + "/b": "b"})
+    texts = {row["url"]: row["text"] for row in rows(path + "/crawl", "--no-styles")}
+    report.equal("unless they are not wanted", texts[A + "/"], "hidden\n\nseen\n\nimport\n\nelement\n\nupper b")
+
+
 def readers(report, path):
     crawl = sample(path)
     with harness.Web(path, pages=3000, hosts=20, addresses=20) as web:
@@ -250,4 +269,4 @@ def readers(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(fields, choices, wet, damage, readers)
+    harness.main(fields, choices, wet, damage, styles, readers)

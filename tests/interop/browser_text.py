@@ -9,13 +9,14 @@ usage: browser_text.py [--bin build/release/ragno] [--port 21910] [--show N] [--
 marks as departures. Otherwise real pages: the files named, or N (500) that are drawn (seeded) from the
 documentation that Debian packages have installed below /usr/share/doc. Each is loaded into a frame as the
 document alone: neither scripts nor style sheets of its own are loaded, style attributes and elements
-count; --styles loads style sheets too, --scripts runs scripts as well.
+count; --styles loads style sheets too: they are crawled as well, and the text is that of `ragno export text`;
+--scripts runs the browser's scripts as well.
 
 Prints, over all pages: words of Chromium's text that are in ours in the same order (recall), words of ours
 that are in Chromium's (precision; both by the longest common subsequence, `diff -d`), and how many pages
 and how many lines agree to the byte. Exit status 1: a case differs, or recall or precision is below
 --least (99)."""
-import argparse, http.server, json, mimetypes, os, random, re, subprocess, sys, tempfile, threading, urllib.parse
+import argparse, http.server, json, mimetypes, os, random, re, resource, subprocess, sys, tempfile, threading, urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 POLICIES = {
@@ -23,11 +24,12 @@ POLICIES = {
     "styles": "default-src 'none'; style-src 'self' 'unsafe-inline'",
     "scripts": "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline'",
 }
-DRIVER = """<!doctype html><meta charset=utf-8><body><script>(async () => {
+# The encoding of the driver is what frames take that name none: that of a document of its own in Western languages.
+DRIVER = """<!doctype html><meta charset=windows-1252><body><script>(async () => {
   const paths = await (await fetch("/pages")).json(), out = [];
   for (const path of paths) {
     const frame = document.createElement("iframe");
-    frame.style = "width: 1200px; height: 800px";
+    frame.style = "width: 1280px; height: 800px";
     frame.setAttribute("sandbox", "allow-same-origin allow-scripts");
     const loaded = new Promise(done => { frame.onload = done; });
     frame.src = path;
@@ -67,7 +69,7 @@ class Server:
             def do_GET(self):
                 path = urllib.parse.unquote(self.path.split("?")[0])
                 if path == "/":
-                    self.reply(200, "text/html", DRIVER.encode())
+                    self.reply(200, "text/html; charset=windows-1252", DRIVER.encode())
                 elif path == "/pages":
                     self.reply(200, "application/json", json.dumps([url for url, _body in outer.pages]).encode())
                 elif path.startswith("/p/"):
@@ -122,6 +124,29 @@ def ask_ragno(program, body, folder):
     if done.returncode != 0:
         sys.exit("ragno check text: " + done.stderr.decode())
     return done.stdout.decode("utf-8")[:-1]
+
+
+def ask_export(program, port, pages, policy, folder):
+    """The texts of a crawl of the pages and of what they need, with their style sheets; and megabytes of HTML that
+    a second of CPU time exports with them, and without."""
+    server = Server(port, pages, policy)
+    urls = [f"http://127.0.0.1:{port}{path}" for path, _body in pages]
+    with open(folder + "/seeds", "w") as file:
+        file.writelines(url + "\n" for url in urls)
+    done = subprocess.run([program, "-q", "-d", folder + "/crawl", "-i", folder + "/seeds", "--depth", "0", "-w", "0", "--ip-wait", "0",
+                           "--page-requisites", "-s", "fetch.allow_addresses=127.0.0.0/8"], capture_output=True)
+    server.stop()
+    if done.returncode != 0:
+        sys.exit("ragno: " + done.stderr.decode())
+    bytes_, rates = sum(len(body) for _path, body in pages), []
+    for option in ("--no-styles", "--no-language"):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run([program, "export", folder + "/crawl", "text", "--no-language", option, "--threads", "1"], capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        rates.append(1e-6 * bytes_ / (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
+    texts = {row["url"]: row["text"] for row in map(json.loads, done.stdout.splitlines())}
+    print(f"text.archive_mb_per_cpu_s = {rates[0]:.0f} MB/s\ntext.styles_mb_per_cpu_s = {rates[1]:.0f} MB/s")
+    return [texts.get(url, "") for url in urls]
 
 
 def common(ours, theirs, folder):
@@ -201,8 +226,10 @@ def judge_pages(args, files):
     lines = [0, 0]
     equal = worse = shown = 0
     with tempfile.TemporaryDirectory() as folder:
-        for name, (_url, body), (label, theirs) in zip(files, pages, ask_browser(args.port, pages, POLICIES[mode], args.seconds)):
-            ours = ask_ragno(args.bin, body, folder)
+        answers = ask_browser(args.port, pages, POLICIES[mode], args.seconds)
+        exported = [] if mode == "document" else ask_export(args.bin, args.port + 1, pages, POLICIES[mode], folder)
+        for i, (name, (_url, body), (label, theirs)) in enumerate(zip(files, pages, answers)):
+            ours = exported[i] if exported else ask_ragno(args.bin, body, folder)
             a, b = ours.split(), theirs.split()
             n = common(a, b, folder)
             for i, more in enumerate((len(b), len(a), n)):

@@ -18,7 +18,8 @@ typedef struct Case {
 static VisibleReader *new_reader(size_t memory_bytes)
 {
     VisibleReader *reader = NULL;
-    VisibleOptions options = {.memory_bytes = memory_bytes, .links = true, .main_text = true};
+    VisibleOptions options = {
+        .memory_bytes = memory_bytes, .links = true, .main_text = true, .styles = true};
     if (visible_reader_new(&reader, &options) != RESULT_OK) {
         abort();
     }
@@ -509,6 +510,167 @@ static void references_never_need_more_room_than_there_is(void)
     visible_reader_delete(reader);
 }
 
+static void style_elements_count(void)
+{
+    static const Case cases[] = {
+        {"<style>.n{display:none}</style>a<b class=n>b</b>c", "ac"},
+        {"<style>/* b{display:none} */ i/**/{display:none}</style><b>a</b><i>b</i>", "a"},
+        {"<style>b{color:red;;display:none}i{background:url(a;b);display:none}"
+         "u{content:\"}\";display:none}</style><b>a</b><i>b</i><u>c</u>d",
+         "d"},
+        {"<style>div{visibility:hidden}div p{visibility:visible}</style>x<div>a<p>b</p>c</div>",
+         "x\n\nb"},
+        {"<p>a <i style=\"visibility:hidden\">x</i> b</p>", "a  b"},
+        {"<style>[hidden]{display:inline}</style><b hidden>a</b>c", "ac"},
+        {"<style>p{white-space:pre}</style><p>a  b", "a  b"},
+        {"<style>body{white-space:pre}p{white-space:initial}</style><body>a  b<p>c  d",
+         "a  b\n\nc d"},
+        {"<style>br{display:none}</style>a<br>b", "ab"},
+        {"<style>img{display:block}i{float:left}</style>a<img>b<i>c</i>", "a\nb\nc"},
+        {"<style>td{display:block}</style><table><tr><td>a<td>b</table>", "a\nb"},
+        {"<style>.t{display:table}.r{display:table-row}.c{display:table-cell}</style><div "
+         "class=t><div class=r><div class=c>a</div><div class=c>b</div></div><div class=r><div "
+         "class=c>c</div></div></div>",
+         "a\tb\nc"},
+    };
+    check_cases(cases, sizeof cases / sizeof *cases);
+}
+
+static void selectors_choose_elements(void)
+{
+    static const Case cases[] = {
+        {"<style>ul a+a{display:none}</style><ul><a>1</a><a>2</a><b>3</b><a>4</a></ul>", "134"},
+        {"<style>i~b{display:none}</style><b>1</b><i>2</i><b>3</b><u>4</u><b>5</b>", "124"},
+        {"<style>li:nth-child(2n+1){display:none}</style><ul><li>a<li>b<li>c<li>d</ul>", "b\nd"},
+        {"<style>p:first-of-type{display:none}</style><div><b>x</b><p>a<p>b</div>", "x\n\nb"},
+        {"<style>div :not(.k){display:none}</style><div><b class=k>a</b><b>b</b></div>", "a"},
+        {"<style>div :is(.k,#m){display:none}</style><div><b class=k>a</b><b "
+         "id=m>b</b><b>c</b></div>",
+         "c"},
+        {"<style>[data-a=\"1\"]{display:none}[title~=q]{display:none}</style><b data-a=1>a</b><b "
+         "data-a=2>b</b><b title=\"p q\">c</b>",
+         "b"},
+        {"<style>.a\\:b{display:none}.\\31 x{display:none}</style><b class=\"a:b\">a</b><b "
+         "class=1x>b</b>c",
+         "c"},
+        {"<style>b:hover,i{display:none}u:before{display:none}</style><b>a</b><i>b</i><u>c</u>",
+         "ac"},
+        {"<style>body>b{display:none}html i{display:none}:root u{display:none}</style>"
+         "<b>a</b><i>b</i><u>c</u>d",
+         "d"},
+        {"<style>div>div>p,section p{display:none}</style><div><div><i><p>a</p></i><p>b</p></div>"
+         "</div><section><b><p>c</p></b></section>d",
+         "a\n\nd"},
+        {"<style>td.n{display:none}</style><table><tr><td>a<td class=n>b<td>c</table>", "a\tc"},
+        {"<style>b:last-child{display:none}</style><b>a</b>", "a"},
+    };
+    check_cases(cases, sizeof cases / sizeof *cases);
+}
+
+static void the_cascade_decides(void)
+{
+    static const Case cases[] = {
+        {"<style>b{display:none!important}#m{display:inline}</style><b id=m "
+         "style=\"display:inline\">a</b>c",
+         "c"},
+        {"<style>#m{display:none}b.k.l{display:inline}</style><b id=m class=\"k l\">a</b>c", "c"},
+        {"<style>b{display:none}b{display:inline}</style><b>a</b>c", "ac"},
+        {"<style>b{display:inline}</style><style>b{display:none}</style><b>a</b>c", "c"},
+        {"<style>@layer x{#m{display:none}} b{display:inline}</style><b id=m>a</b>c", "ac"},
+        {"<style>@media print{b{display:none}}@media screen and (min-width:40em){i{display:none}}"
+         "@media (max-width:600px){u{display:none}}</style><b>a</b><i>b</i><u>c</u>",
+         "ac"},
+        {"<style>@media (600px <= width < 1500px){b{display:none}}@media not all and "
+         "(min-width:100px){i{display:none}}@media (width > 2000px) or (height < "
+         "9000px){u{display:none}}</style><b>a</b><i>b</i><u>c</u>",
+         "b"},
+        {"<style media=print>b{display:none}</style><style media=screen>i{display:none}</style>"
+         "<b>a</b><i>b</i>",
+         "a"},
+        {"<style>@supports (display:grid){b{display:none}}@supports not (display:grid)"
+         "{i{display:none}}</style><b>a</b><i>b</i>",
+         "b"},
+    };
+    check_cases(cases, sizeof cases / sizeof *cases);
+}
+
+static void letters_get_another_case(void)
+{
+    static const Case cases[] = {
+        {"<style>p{text-transform:capitalize}</style><p>ab cd-ef g'h 1st (x) &eacute;t&eacute;",
+         "Ab Cd-Ef G'h 1st (X) \xC3\x89t\xC3\xA9"},
+        {"<style>b{text-transform:uppercase}</style><b>stra&szlig;e &#x3c3;</b>x",
+         "STRASSE \xCE\xA3x"},
+        {"<style>h1{text-transform:lowercase}h1 b{text-transform:none}</style><h1>AB <b>CD</b> "
+         "EF</h1>",
+         "ab CD ef"},
+    };
+    check_cases(cases, sizeof cases / sizeof *cases);
+}
+
+/* Two sheets, one of which imports the other. */
+static bool load_sheet(void *context, HtmlSlice base, HtmlSlice reference, HtmlSlice *text,
+                       HtmlSlice *url)
+{
+    static const char outer[] = "@import \"in.css\"; b{display:none}";
+    static const char inner[] = "i{display:none}";
+    unsigned *n_loaded = context;
+    ++*n_loaded;
+    if (base.length == 0) {
+        CU_ASSERT(reference.length == 21 &&
+                  memcmp(reference.bytes, "http://h.test/d/o.css", 21) == 0);
+        *text = (HtmlSlice){.bytes = outer, .length = sizeof outer - 1};
+        *url = (HtmlSlice){.bytes = "http://h.test/c/o.css", .length = 21};
+        return true;
+    }
+    CU_ASSERT(base.length == 21 && memcmp(base.bytes, "http://h.test/c/o.css", 21) == 0);
+    *text = (HtmlSlice){.bytes = inner, .length = sizeof inner - 1};
+    *url = reference;
+    return reference.length == 6 && memcmp(reference.bytes, "in.css", 6) == 0;
+}
+
+static void linked_sheets_are_loaded(void)
+{
+    unsigned n_loaded = 0;
+    VisibleReader *reader = NULL;
+    VisibleOptions options = {.styles = true, .load = load_sheet, .load_context = &n_loaded};
+    CU_ASSERT_EQUAL(visible_reader_new(&reader, &options), RESULT_OK);
+    VisiblePage page =
+        read_with(reader, "<link rel=stylesheet href=o.css><b>a</b><i>b</i><u>c</u>", NULL);
+    CU_ASSERT(is_text(&page, "c"));
+    CU_ASSERT_EQUAL(n_loaded, 2);
+    page = read_with(reader,
+                     "<link rel='alternate stylesheet' href=o.css><link rel=stylesheet media=print "
+                     "href=o.css><b>a</b>",
+                     NULL);
+    CU_ASSERT(is_text(&page, "a"));
+    CU_ASSERT_EQUAL(n_loaded, 2);
+    visible_reader_delete(reader);
+}
+
+static void matching_has_a_bound(void)
+{
+    VisibleReader *reader = new_reader(0);
+    Buffer text;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    (void)buffer_append_string(&text, "<style>");
+    for (unsigned i = 0; i < 3000; i++) {
+        (void)buffer_append_string(&text, "*~*~b~i{display:none}");
+    }
+    (void)buffer_append_string(&text, "</style>");
+    for (unsigned i = 0; i < 20000; i++) {
+        (void)buffer_append_string(&text, "<i>x</i>");
+    }
+    VisiblePage page;
+    CU_ASSERT_EQUAL(read_page(reader, text.data, text.length, NULL, &page), RESULT_OK);
+    CU_ASSERT(page.styles_cut);
+    CU_ASSERT_EQUAL(page.length, 20000);
+    page = read_with(reader, "<style>b{display:none}</style><b>a</b>c", NULL);
+    CU_ASSERT(is_text(&page, "c") && !page.styles_cut);
+    buffer_destroy(&text);
+    visible_reader_delete(reader);
+}
+
 UNIT_MAIN(
     "visible",
     {"runs of white space are one space, none at the ends of lines", white_space_collapses},
@@ -524,6 +686,12 @@ UNIT_MAIN(
      what_is_not_rendered_is_no_text},
     {"form controls and images stand in the line", form_controls_are_in_the_line},
     {"style attributes make blocks", styles_make_blocks},
+    {"style elements count", style_elements_count},
+    {"selectors choose elements", selectors_choose_elements},
+    {"important, place, specificity, layer and media decide", the_cascade_decides},
+    {"letters get another case", letters_get_another_case},
+    {"linked sheets are loaded, with what they import", linked_sheets_are_loaded},
+    {"matching selectors has a bound", matching_has_a_bound},
     {"drawings and formulas have text", drawings_and_formulas_have_text},
     {"misnested tags close what a browser closes", misnested_tags_close_what_a_browser_closes},
     {"a page says what it is", a_page_says_what_it_is},

@@ -533,6 +533,7 @@ typedef struct CheckText {
     const char *content_type;
     bool facts;
     bool main_text;
+    bool no_styles;
 } CheckText;
 
 static int check_text_read_arguments(CheckText *check, int argc, char **argv)
@@ -540,10 +541,11 @@ static int check_text_read_arguments(CheckText *check, int argc, char **argv)
     const CommandOption rows[] = {{"base", 0, COMMAND_TEXT, .to = &check->base},
                                   {"content-type", 0, COMMAND_TEXT, .to = &check->content_type},
                                   {"main", 0, COMMAND_FLAG, .to = &check->main_text},
+                                  {"no-styles", 0, COMMAND_FLAG, .to = &check->no_styles},
                                   {"facts", 0, COMMAND_FLAG, .to = &check->facts}};
     CommandLine line = {"check text",
                         "usage: ragno check text FILE [--base URL] [--content-type T] "
-                        "[--main | --facts]\n",
+                        "[--no-styles] [--main | --facts]\n",
                         COMMAND_ROWS(rows), .words_least = 1, .words_most = 1};
     int status = command_line_take(&line, argc, argv);
     check->file = status == 0 ? line.words[0] : NULL;
@@ -590,7 +592,8 @@ int check_text(int argc, char **argv)
         return status;
     }
     VisibleReader *reader = NULL;
-    VisibleOptions options = {.memory_bytes = (size_t)1 << 30, .main_text = check.main_text};
+    VisibleOptions options = {
+        .memory_bytes = (size_t)1 << 30, .main_text = check.main_text, .styles = !check.no_styles};
     Result rc = visible_reader_new(&reader, &options);
     if (rc == RESULT_OK) {
         VisibleInput input = {.body = buffer_string(&body),
@@ -706,7 +709,7 @@ static const CheckCommand commands[] = {
     {"page", "FILE [--base URL]", check_page},
     {"render", "FILE|DIR URL [--document] [-c FILE] [-s SECTION.KEY=VALUE]...", check_render},
     {"sitemap", "FILE --url URL", check_sitemap},
-    {"text", "FILE [--base URL] [--content-type T] [--main | --facts]", check_text},
+    {"text", "FILE [--base URL] [--content-type T] [--no-styles] [--main | --facts]", check_text},
     {"filter",
      "'EXPRESSION' [--source URL] [--depth N] [--status N]\n"
      "                     [--content-type TYPE] [--body FILE] [--explain] URL...\n"

@@ -20,6 +20,7 @@
 typedef struct TextCommand {
     TextExport archive;
     bool no_language;
+    bool no_styles;
     TextRunOptions run;
 } TextCommand;
 
@@ -37,6 +38,7 @@ static const char text_usage[] =
     "  --format jsonl|wet       JSON Lines (default), or WARC conversion records\n"
     "  --main                   only the main text: no navigation, header, footer\n"
     "  --status N|N-N|all       HTTP statuses, default 200-299\n"
+    "  --no-styles              as if pages had no style sheets\n"
     "  --no-language            do not find out the language\n"
     "  --threads N              default: one for each processor\n"
     "  -o, --output FILE        default standard output; FILE.gz, FILE.zst: compressed\n";
@@ -187,6 +189,9 @@ static void text_export_summarize(const TextCommand *command, const TextTotals *
     if (counts->undecoded > 0) {
         (void)fprintf(stderr, ", %" PRIu64 " with a broken content coding", counts->undecoded);
     }
+    if (totals->unstyled > 0) {
+        (void)fprintf(stderr, ", %" PRIu64 " whose style sheets took too long", totals->unstyled);
+    }
     if (counts->missing > 0) {
         (void)fprintf(stderr, ", %" PRIu64 " whose payload is not in this archive",
                       counts->missing);
@@ -209,6 +214,7 @@ static int text_export_run(TextCommand *command)
     options->warc_directory = archive->warc.text;
     options->wanted = archive->wanted;
     options->where = archive->filter;
+    options->pages.styles = !command->no_styles;
     options->pages.language = !command->no_language && text_language_load();
     if (archive->output != NULL) {
         bool zstd = warc_name_ends_with(archive->output, ".zst");
@@ -243,8 +249,9 @@ int text_export_main(int argc, char **argv)
         {"status", 0, COMMAND_TAKE, .to = &command.archive.wanted, .take = text_export_take_status},
         {"threads", 0, COMMAND_NUMBER, .to = &threads, .least = 1, .most = TEXT_THREADS_MAX},
         {"main", 0, COMMAND_FLAG, .to = &command.run.pages.main_text},
+        {"no-styles", 0, COMMAND_FLAG, .to = &command.no_styles},
         {"no-language", 0, COMMAND_FLAG, .to = &command.no_language}};
-    int status = text_export_parse(&command.archive, argc, argv, text_usage, own, 5);
+    int status = text_export_parse(&command.archive, argc, argv, text_usage, own, 6);
     if (status == 0) {
         command.run.threads = (unsigned)threads;
         status = text_export_run(&command);

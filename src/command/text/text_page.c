@@ -4,14 +4,29 @@
 #include <string.h>
 
 #include "base/memory/arena.h"
+#include "base/core/hash.h"
+#include "base/memory/map.h"
 #include "page/tool/text_language.h"
 #include "parse/charset/charset.h"
+#include "parse/http/decode.h"
 #include "parse/url/url.h"
+#include "store/archive/warc_reader.h"
 
 #define ARENA_BLOCK_BYTES ((size_t)4096)
 #define ARENA_BYTES       ((size_t)1 << 20)
 #define MEMORY_BYTES      ((size_t)1 << 30)
 #define KEEP_BYTES        ((size_t)4 << 20)
+
+#define SHEET_BYTES     ((size_t)4 << 20) /* a longer one is none */
+#define SHEET_RATIO     1000u
+#define SHEET_REDIRECTS 5u
+
+/* A style sheet by its URL, or that there is none. */
+typedef struct TextSheet {
+    Buffer url;
+    Buffer text;
+    bool is_there;
+} TextSheet;
 
 struct TextPages {
     TextPagesOptions options;
@@ -20,7 +35,109 @@ struct TextPages {
     Buffer plain;
     Url document;
     Url link;
+    Decoder *decoder;
+    Map sheets; /* of TextSheet, by hash of the URL that was asked for */
+    size_t sheets_bytes;
 };
+
+/* ---- style sheets of the archive ---- */
+
+static void text_sheet_delete(TextSheet *sheet)
+{
+    buffer_destroy(&sheet->url);
+    buffer_destroy(&sheet->text);
+    free(sheet);
+}
+
+static void text_pages_forget_sheets(TextPages *pages)
+{
+    size_t place = 0;
+    for (TextSheet *sheet = map_next(&pages->sheets, &place); sheet != NULL;
+         sheet = map_next(&pages->sheets, &place)) {
+        text_sheet_delete(sheet);
+    }
+    map_destroy(&pages->sheets);
+    map_init(&pages->sheets);
+    pages->sheets_bytes = 0;
+}
+
+/* Takes an answer as the sheet; *again: it redirects, and pages->link is where to. */
+static Result text_sheet_take(TextPages *pages, TextSheet *sheet, WarcAnswer *answer, bool *again)
+{
+    HttpHeader header;
+    HttpField field;
+    if (http_header_parse(&header, buffer_string(&answer->header), answer->header.length) !=
+        RESULT_OK) {
+        return RESULT_NOT_FOUND;
+    }
+    if (answer->status >= 300 && answer->status < 400 &&
+        http_header_find(&header, "Location", &field) &&
+        url_parse(&pages->document, NULL, sheet->url.data, sheet->url.length) == RESULT_OK &&
+        url_parse(&pages->link, &pages->document, field.value, field.value_length) == RESULT_OK) {
+        *again = true;
+        buffer_reset(&sheet->url);
+        return buffer_append(&sheet->url, pages->link.href, pages->link.length);
+    }
+    DecodeStatus status = decode_answer(pages->decoder, &header, answer->body.data,
+                                        answer->body.length, &sheet->text, SHEET_RATIO);
+    sheet->is_there = answer->status == 200 && status == DECODE_OK;
+    return RESULT_OK;
+}
+
+static Result text_sheet_load(TextPages *pages, TextSheet *sheet)
+{
+    Result rc = RESULT_OK;
+    bool again = true;
+    for (unsigned i = 0; i < SHEET_REDIRECTS && again && rc == RESULT_OK; i++) {
+        WarcAnswer answer;
+        again = false;
+        warc_answer_init(&answer);
+        rc = warc_load(pages->options.warc_directory, sheet->url.data, sheet->url.length, &answer);
+        if (rc == RESULT_OK) {
+            rc = text_sheet_take(pages, sheet, &answer, &again);
+        }
+        warc_answer_destroy(&answer);
+    }
+    return rc;
+}
+
+/* VisibleSheetLoad. */
+static bool text_pages_load_sheet(void *context, HtmlSlice base, HtmlSlice reference,
+                                  HtmlSlice *text, HtmlSlice *url)
+{
+    TextPages *pages = context;
+    const Url *from = NULL;
+    if (base.length > 0 &&
+        url_parse(&pages->document, NULL, base.bytes, base.length) == RESULT_OK) {
+        from = &pages->document;
+    }
+    if (url_parse(&pages->link, from, reference.bytes, reference.length) != RESULT_OK) {
+        return false;
+    }
+    Hash128 hash = hash_128(pages->link.href, pages->link.length);
+    MapKey key = {.high = hash.high, .low = hash.low};
+    TextSheet *sheet = map_get(&pages->sheets, key);
+    if (sheet == NULL) {
+        sheet = calloc(1, sizeof *sheet);
+        if (sheet == NULL) {
+            return false;
+        }
+        buffer_init(&sheet->url, BUFFER_NO_LIMIT);
+        buffer_init(&sheet->text, SHEET_BYTES);
+        if (buffer_append(&sheet->url, pages->link.href, pages->link.length) != RESULT_OK ||
+            map_put(&pages->sheets, key, sheet) != RESULT_OK) {
+            text_sheet_delete(sheet);
+            return false;
+        }
+        (void)text_sheet_load(pages, sheet); /* one that cannot be read is not there */
+        pages->sheets_bytes += sheet->text.length + sizeof *sheet + sheet->url.length;
+    }
+    *text = (HtmlSlice){.bytes = buffer_string(&sheet->text), .length = sheet->text.length};
+    *url = (HtmlSlice){.bytes = buffer_string(&sheet->url), .length = sheet->url.length};
+    return sheet->is_there;
+}
+
+/* ---- pages ---- */
 
 Result text_pages_new(TextPages **out, const TextPagesOptions *options)
 {
@@ -33,8 +150,16 @@ Result text_pages_new(TextPages **out, const TextPagesOptions *options)
     buffer_init(&pages->plain, MEMORY_BYTES);
     url_init(&pages->document);
     url_init(&pages->link);
-    VisibleOptions visible = {.memory_bytes = MEMORY_BYTES, .main_text = options->main_text};
+    map_init(&pages->sheets);
+    VisibleOptions visible = {.memory_bytes = MEMORY_BYTES,
+                              .main_text = options->main_text,
+                              .styles = options->styles,
+                              .load = text_pages_load_sheet,
+                              .load_context = pages};
     Result rc = visible_reader_new(&pages->reader, &visible);
+    if (rc == RESULT_OK) {
+        rc = decoder_new(&pages->decoder);
+    }
     if (rc != RESULT_OK) {
         text_pages_delete(pages);
         return rc;
@@ -49,6 +174,9 @@ void text_pages_delete(TextPages *pages)
         return;
     }
     visible_reader_delete(pages->reader);
+    text_pages_forget_sheets(pages);
+    map_destroy(&pages->sheets);
+    decoder_delete(pages->decoder);
     arena_destroy(&pages->arena);
     buffer_destroy(&pages->plain);
     url_destroy(&pages->document);
@@ -96,6 +224,9 @@ static Result read_plain(TextPages *pages, const TextCapture *capture, VisiblePa
 Result text_pages_read(TextPages *pages, const TextCapture *capture, TextPage *page)
 {
     arena_reset(&pages->arena);
+    if (pages->sheets_bytes > TEXT_SHEETS_BYTES) {
+        text_pages_forget_sheets(pages);
+    }
     *page = (TextPage){.capture = capture};
     Result rc = RESULT_OK;
     if (capture->is_plain) {

@@ -2,8 +2,9 @@
  *
  * What: the text of the page, all that is visible or the main text, and what the page says of
  * itself.
- * Owns: a TextPage borrows from its capture and its reader until the next one is read.
- * Threads: one. */
+ * The style sheets that it links are the newest captures in the archive, whatever was captured
+ * when; TEXT_SHEETS_BYTES of them are kept from page to page. Owns: a TextPage borrows from its
+ * capture and its reader until the next one is read. Threads: one. */
 #ifndef COMMAND_TEXT_TEXT_PAGE_H
 #define COMMAND_TEXT_TEXT_PAGE_H
 
@@ -11,6 +12,8 @@
 
 #include "command/text/text_source.h"
 #include "parse/visible/visible.h"
+
+#define TEXT_SHEETS_BYTES ((size_t)16 << 20)
 
 typedef struct TextPage {
     const TextCapture *capture;
@@ -25,8 +28,10 @@ typedef struct TextPage {
 typedef struct TextPages TextPages;
 
 typedef struct TextPagesOptions {
-    bool main_text; /* only the main text */
-    bool language;  /* find out the language */
+    bool main_text;             /* only the main text */
+    bool language;              /* find out the language */
+    bool styles;                /* style sheets count */
+    const char *warc_directory; /* borrowed: where the sheets are that pages link */
 } TextPagesOptions;
 
 /* RESULT_MEMORY. */

@@ -284,6 +284,7 @@ typedef struct Run {
     atomic_size_t next_job;
     _Atomic uint64_t done_bytes;
     _Atomic uint64_t n_pages;
+    _Atomic uint64_t n_unstyled;
     Mutex mutex;
     Condition changed; /* the turn has gone on, or a job has failed */
     size_t turn;       /* guarded by mutex: the first job that is not written to its end */
@@ -319,7 +320,9 @@ static Result worker_init(Worker *worker, Run *run)
         rc = text_source_new(&worker->source, options->warc_directory, &run->wanted);
     }
     if (rc == RESULT_OK) {
-        rc = text_pages_new(&worker->pages, &options->pages);
+        TextPagesOptions pages = options->pages;
+        pages.warc_directory = options->warc_directory;
+        rc = text_pages_new(&worker->pages, &pages);
     }
     return rc == RESULT_OK ? text_writer_new(&worker->writer, &options->writer) : rc;
 }
@@ -361,6 +364,9 @@ static Result export_capture(Worker *worker, const TextCapture *capture, size_t 
         return rc;
     }
     atomic_fetch_add_explicit(&worker->run->n_pages, 1, memory_order_relaxed);
+    if (page.visible.styles_cut) {
+        atomic_fetch_add_explicit(&worker->run->n_unstyled, 1, memory_order_relaxed);
+    }
     return worker->out.length >= HELD_BYTES ? text_run_write(worker, job, false) : RESULT_OK;
 }
 
@@ -483,6 +489,7 @@ static Result run_workers(Run *run, Worker *workers, unsigned n, Progress *progr
         buffer_destroy(&worker->out);
     }
     totals->pages = atomic_load(&run->n_pages);
+    totals->unstyled = atomic_load(&run->n_unstyled);
     return rc;
 }
 

@@ -66,7 +66,8 @@ typedef struct TextRunOptions {
 
 typedef struct TextTotals {
     TextCounts counts;
-    uint64_t pages; /* that came out */
+    uint64_t pages;    /* that came out */
+    uint64_t unstyled; /* of them: matching their style sheets took too long (visible_style.h) */
 } TextTotals;
 
 /* Exports the texts. RESULT_CLOSED: the reader has closed the output. Other errors are those of the

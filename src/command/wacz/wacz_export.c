@@ -284,7 +284,7 @@ static Result write_pages(WaczCommand *command, Progress *progress)
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     TextRunOptions options = {.warc_directory = command->archive.warc.text,
                               .wanted = command->archive.wanted,
-                              .pages = {.main_text = command->main_text},
+                              .pages = {.main_text = command->main_text, .styles = true},
                               .writer = {.format = TEXT_WACZ_PAGES, .no_text = !command->text},
                               .where = command->archive.filter,
                               .threads = processors < 1 ? 1u : (unsigned)processors};

@@ -78,31 +78,6 @@ static void skip_newline(Css *css)
     css->p += *css->p == '\r' && css->p + 1 < css->end && css->p[1] == '\n' ? 2 : 1;
 }
 
-static Result append_code_point(Buffer *out, uint32_t c)
-{
-    char bytes[4];
-    size_t n = 0;
-    if (c == 0 || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) {
-        c = 0xFFFD;
-    }
-    if (c < 0x80) {
-        bytes[n++] = (char)c;
-    } else if (c < 0x800) {
-        bytes[n++] = (char)(0xC0 | c >> 6);
-        bytes[n++] = (char)(0x80 | (c & 0x3F));
-    } else if (c < 0x10000) {
-        bytes[n++] = (char)(0xE0 | c >> 12);
-        bytes[n++] = (char)(0x80 | (c >> 6 & 0x3F));
-        bytes[n++] = (char)(0x80 | (c & 0x3F));
-    } else {
-        bytes[n++] = (char)(0xF0 | c >> 18);
-        bytes[n++] = (char)(0x80 | (c >> 12 & 0x3F));
-        bytes[n++] = (char)(0x80 | (c >> 6 & 0x3F));
-        bytes[n++] = (char)(0x80 | (c & 0x3F));
-    }
-    return buffer_append(out, bytes, n);
-}
-
 /* Reads an escape; p is at its backslash. */
 static Result take_escape(Css *css, Buffer *out)
 {
@@ -121,7 +96,8 @@ static Result take_escape(Css *css, Buffer *out)
     } else if (css->p < css->end && css_is_space(*css->p)) {
         css->p++;
     }
-    return append_code_point(out, c);
+    bool is_none = c == 0 || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF);
+    return buffer_append_code_point(out, is_none ? 0xFFFD : c);
 }
 
 /* ---- text that is a reference ---- */

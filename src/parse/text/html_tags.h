@@ -177,35 +177,37 @@
     TAG(USE, "use", 719, HREF | XLINK_HREF, 0, INLINE)
 
 #define HTML_ATTRIBUTE_LIST(ATTRIBUTE) \
-    ATTRIBUTE(HREF, "href", 4) \
-    ATTRIBUTE(SRC, "src", 39) \
-    ATTRIBUTE(SRCSET, "srcset", 57) \
-    ATTRIBUTE(IMAGESRCSET, "imagesrcset", 16) \
-    ATTRIBUTE(REL, "rel", 67) \
-    ATTRIBUTE(CONTENT, "content", 85) \
-    ATTRIBUTE(HTTP_EQUIV, "http-equiv", 17) \
-    ATTRIBUTE(NAME, "name", 75) \
-    ATTRIBUTE(CHARSET, "charset", 120) \
-    ATTRIBUTE(ACTION, "action", 37) \
-    ATTRIBUTE(FORMACTION, "formaction", 88) \
-    ATTRIBUTE(DATA, "data", 69) \
-    ATTRIBUTE(POSTER, "poster", 42) \
-    ATTRIBUTE(BACKGROUND, "background", 121) \
-    ATTRIBUTE(XLINK_HREF, "xlink:href", 83) \
-    ATTRIBUTE(TYPE, "type", 53) \
-    ATTRIBUTE(ENCODING, "encoding", 14) \
-    ATTRIBUTE(COLOR, "color", 101) \
-    ATTRIBUTE(FACE, "face", 21) \
-    ATTRIBUTE(SIZE, "size", 25) \
-    ATTRIBUTE(HIDDEN, "hidden", 43) \
-    ATTRIBUTE(STYLE, "style", 55) \
-    ATTRIBUTE(OPEN, "open", 31) \
-    ATTRIBUTE(ROLE, "role", 29) \
-    ATTRIBUTE(LANG, "lang", 77) \
-    ATTRIBUTE(XML_LANG, "xml:lang", 93) \
-    ATTRIBUTE(ALT, "alt", 65) \
-    ATTRIBUTE(PROPERTY, "property", 45) \
-    ATTRIBUTE(POPOVER, "popover", 92)
+    ATTRIBUTE(HREF, "href", 120) \
+    ATTRIBUTE(SRC, "src", 68) \
+    ATTRIBUTE(SRCSET, "srcset", 95) \
+    ATTRIBUTE(IMAGESRCSET, "imagesrcset", 27) \
+    ATTRIBUTE(REL, "rel", 1) \
+    ATTRIBUTE(CONTENT, "content", 6) \
+    ATTRIBUTE(HTTP_EQUIV, "http-equiv", 104) \
+    ATTRIBUTE(NAME, "name", 10) \
+    ATTRIBUTE(CHARSET, "charset", 118) \
+    ATTRIBUTE(ACTION, "action", 16) \
+    ATTRIBUTE(FORMACTION, "formaction", 79) \
+    ATTRIBUTE(DATA, "data", 78) \
+    ATTRIBUTE(POSTER, "poster", 17) \
+    ATTRIBUTE(BACKGROUND, "background", 23) \
+    ATTRIBUTE(XLINK_HREF, "xlink:href", 86) \
+    ATTRIBUTE(TYPE, "type", 84) \
+    ATTRIBUTE(ENCODING, "encoding", 34) \
+    ATTRIBUTE(COLOR, "color", 52) \
+    ATTRIBUTE(FACE, "face", 90) \
+    ATTRIBUTE(SIZE, "size", 39) \
+    ATTRIBUTE(HIDDEN, "hidden", 89) \
+    ATTRIBUTE(STYLE, "style", 64) \
+    ATTRIBUTE(OPEN, "open", 38) \
+    ATTRIBUTE(ROLE, "role", 115) \
+    ATTRIBUTE(LANG, "lang", 47) \
+    ATTRIBUTE(XML_LANG, "xml:lang", 40) \
+    ATTRIBUTE(ALT, "alt", 44) \
+    ATTRIBUTE(PROPERTY, "property", 106) \
+    ATTRIBUTE(POPOVER, "popover", 124) \
+    ATTRIBUTE(CLASS, "class", 55) \
+    ATTRIBUTE(ID, "id", 123)
 /* clang-format on */
 
 #define HTML_TAG_CONSTANT(word, name, slot, attributes, flags, seen) HTML_##word,
@@ -279,7 +281,7 @@ static inline uint64_t html_name_key(const char *name, size_t length, size_t at_
  * The multipliers were found by trying random ones. */
 #define HTML_TAG_MULTIPLIER  UINT64_C(8356118209733301053)
 #define HTML_TAG_SHIFT       53
-#define HTML_ATTR_MULTIPLIER UINT64_C(7399589116837456607)
+#define HTML_ATTR_MULTIPLIER UINT64_C(8968228559750713649)
 #define HTML_ATTR_SHIFT      57
 
 extern const uint8_t html_tag_slots[2048];

@@ -17,10 +17,11 @@ static void keep_attribute(HtmlTag *tag, uint32_t wanted, HtmlSlice name, HtmlSl
 }
 
 /* Inlined into both of its callers: most tags have attributes. */
-static inline const char *skim_token_read_attribute(const char *p, const char *end, uint32_t wanted,
-                                                    HtmlTag *tag, bool *over)
+static inline const char *skim_token_read_attribute(const char *p, const char *end, HtmlTag *tag,
+                                                    HtmlSlice *name, HtmlSlice *value, bool *over)
 {
     *over = false;
+    name->length = 0;
     p = skip_class(p, end, SCAN_SPACE);
     if (p == end) {
         return NULL;
@@ -34,52 +35,67 @@ static inline const char *skim_token_read_attribute(const char *p, const char *e
         tag->self_closing = p < end && *p == '>';
         return p;
     }
-    HtmlSlice name = {.bytes = p, .length = 0};
+    name->bytes = p;
     p = find_class(p + 1, end, SCAN_NAME_END); /* a leading "=" belongs to the name */
-    name.length = (size_t)(p - name.bytes);
+    name->length = (size_t)(p - name->bytes);
     p = skip_class(p, end, SCAN_SPACE);
-    HtmlSlice value = {.bytes = p, .length = 0};
+    *value = (HtmlSlice){.bytes = p, .length = 0};
     if (p < end && *p == '=') {
         p = skip_class(p + 1, end, SCAN_SPACE);
         if (p == end) {
             return NULL;
         }
         if (*p == '"' || *p == '\'') {
-            value.bytes = p + 1;
+            value->bytes = p + 1;
             p = find_byte(p + 1, end, *p);
-            value.length = (size_t)(p - value.bytes);
+            value->length = (size_t)(p - value->bytes);
             if (p == end) {
                 return NULL;
             }
             p++;
         } else {
-            value.bytes = p;
+            value->bytes = p;
             p = find_class(p, end, SCAN_VALUE_END);
-            value.length = (size_t)(p - value.bytes);
+            value->length = (size_t)(p - value->bytes);
         }
     }
-    if (p == end) {
-        return NULL; /* the text ends within the tag */
-    }
-    if (wanted != 0) {
-        keep_attribute(tag, wanted, name, value, end);
-    }
-    return p;
+    return p == end ? NULL : p; /* the text ends within the tag */
 }
 
 const char *skim_attribute(const char *p, const char *end, uint32_t wanted, HtmlTag *tag,
                            bool *over)
 {
-    return skim_token_read_attribute(p, end, wanted, tag, over);
+    HtmlSlice name;
+    HtmlSlice value;
+    p = skim_token_read_attribute(p, end, tag, &name, &value, over);
+    if (p != NULL && name.length > 0 && wanted != 0) {
+        keep_attribute(tag, wanted, name, value, end);
+    }
+    return p;
 }
 
 const char *skim_attributes(const char *p, const char *end, uint32_t wanted, HtmlTag *tag)
 {
     bool over = false;
     while (p != NULL && !over) {
-        p = skim_token_read_attribute(p, end, wanted, tag, &over);
+        p = skim_attribute(p, end, wanted, tag, &over);
     }
     return p;
+}
+
+bool skim_find_attribute(const char *p, const char *end, HtmlSlice name, HtmlSlice *value)
+{
+    HtmlTag tag;
+    HtmlSlice found;
+    bool over = false;
+    while (p != NULL && !over) {
+        p = skim_token_read_attribute(p, end, &tag, &found, value, &over);
+        if (p != NULL && found.length == name.length && name.length > 0 &&
+            strncasecmp(found.bytes, name.bytes, name.length) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- raw text ---- */

@@ -39,6 +39,7 @@ typedef struct HtmlTag {
     bool self_closing;
     bool transient; /* the values die with the call: what is kept must be copied */
     HtmlSlice values[HTML_ATTRS];
+    const char *attributes; /* behind the name, where skim_find_attribute begins; NULL: none */
 } HtmlTag;
 
 static inline bool html_tag_has(const HtmlTag *tag, HtmlAttributeId id)
@@ -86,6 +87,10 @@ const char *skim_attributes(const char *p, const char *end, uint32_t wanted, Htm
 const char *skim_attribute(const char *p, const char *end, uint32_t wanted, HtmlTag *tag,
                            bool *over);
 
+/* The value of the attribute of this name, whatever its case, of a tag whose attributes begin at p.
+ * False: it has none. */
+bool skim_find_attribute(const char *p, const char *end, HtmlSlice name, HtmlSlice *value);
+
 /* The "<" of the end tag of this name, which ends raw text; end when there is none. */
 const char *skim_raw_end(const char *p, const char *end, HtmlSlice name);
 /* The same for the text of a script: after "<!--" a "<script" hides the next "</script" until
@@ -120,6 +125,7 @@ SKIM_INLINE const char *skim_start_tag(const char *p, const char *end, const Ski
     tag->id = html_tag_of_key(tag->key);
     tag->present = 0;
     tag->self_closing = false;
+    tag->attributes = p;
     if (p < end && *p == '>') {
         p++;
     } else {

@@ -68,6 +68,9 @@ typedef struct VisibleMain {
 } VisibleMain;
 
 static void visible_facts_tag(VisibleFacts *facts, const HtmlTag *tag);
+static void visible_link_sheet(struct VisibleReader *r, const HtmlTag *tag);
+static void visible_add_sheet(struct VisibleReader *r, const HtmlTag *tag, const char *from,
+                              const char *to);
 static void visible_facts_title(VisibleFacts *facts, const char *text, size_t length);
 
 /* A page's markup, read once: tags and text go to the tree, what it says of itself to the facts.
@@ -79,6 +82,7 @@ static void visible_facts_title(VisibleFacts *facts, const char *text, size_t le
 typedef struct Markup {
     VisibleTree *tree;
     VisibleFacts *facts;
+    struct VisibleReader *reader;
     bool skips_feed; /* a line feed that comes next is none: it stands right behind <pre> */
 } Markup;
 
@@ -95,6 +99,9 @@ static HtmlTextMode visible_markup_read_start(void *context, const HtmlTag *tag)
          tag->id == HTML_HTML) &&
         visible_tree_in_document(m->tree)) {
         visible_facts_tag(m->facts, tag);
+        if (tag->id == HTML_LINK) {
+            visible_link_sheet(m->reader, tag);
+        }
     }
     m->skips_feed = tag->id == HTML_PRE || tag->id == HTML_LISTING;
     return visible_tree_start_tag(m->tree, tag);
@@ -130,6 +137,8 @@ static void visible_markup_read_raw(void *context, const HtmlTag *tag, HtmlTextM
         if (visible_tree_in_document(m->tree)) {
             visible_facts_title(m->facts, from, (size_t)(to - from));
         }
+    } else if (tag->id == HTML_STYLE) {
+        visible_add_sheet(m->reader, tag, from, to);
     } else {
         visible_tree_raw(m->tree, tag, from, to);
     }
@@ -143,7 +152,7 @@ static bool visible_markup_has_cdata(void *context)
 
 /* Reads a whole text; tree and facts have been begun. */
 static void visible_markup_read(const char *text, size_t length, VisibleTree *tree,
-                                VisibleFacts *facts)
+                                VisibleFacts *facts, struct VisibleReader *r)
 {
     static const SkimReader reader = {.wanted = visible_markup_wanted_attributes,
                                       .start = visible_markup_read_start,
@@ -151,7 +160,7 @@ static void visible_markup_read(const char *text, size_t length, VisibleTree *tr
                                       .text = visible_markup_read_text,
                                       .raw = visible_markup_read_raw,
                                       .has_cdata = visible_markup_has_cdata};
-    Markup m = {.tree = tree, .facts = facts};
+    Markup m = {.tree = tree, .facts = facts, .reader = r};
     skim_tokens(text, length, &reader, &m);
     visible_tree_end(tree);
 }
@@ -615,6 +624,8 @@ struct VisibleReader {
     VisibleTree tree;
     VisibleFacts facts;
     VisibleMain main;
+    VisibleStyles styles;
+    const VisibleInput *input; /* the page that is being read */
     Url document;
     Url base;
     Url link; /* scratch */
@@ -634,6 +645,9 @@ Result visible_reader_new(VisibleReader **reader, const VisibleOptions *options)
     visible_lines_init(&r->lines);
     visible_marks_init(&r->marks);
     visible_main_init(&r->main);
+    visible_styles_init(&r->styles);
+    r->styles.load = options->load;
+    r->styles.context = options->load_context;
     r->marks.wants_links = options->links;
     r->marks.wants_blocks = options->main_text;
     url_init(&r->document);
@@ -651,6 +665,7 @@ void visible_reader_delete(VisibleReader *reader)
     visible_lines_destroy(&reader->lines);
     visible_marks_destroy(&reader->marks);
     visible_main_destroy(&reader->main);
+    visible_styles_destroy(&reader->styles);
     buffer_destroy(&reader->decoded);
     url_destroy(&reader->document);
     url_destroy(&reader->base);
@@ -680,20 +695,18 @@ static Result read_as(VisibleReader *r, const VisibleInput *input, const char *e
     if (begun != RESULT_OK) {
         return begun;
     }
-    visible_tree_begin(&r->tree, &r->lines, &r->marks, is_xml);
-    visible_markup_read(text, length, &r->tree, &r->facts);
+    visible_styles_begin(&r->styles, text + length, length);
+    r->input = input;
+    visible_tree_begin(&r->tree, &r->lines, &r->marks, &r->styles, is_xml);
+    visible_markup_read(text, length, &r->tree, &r->facts, r);
     return rc;
 }
 
-/* The canonical URL, against the base and the document. NULL: none, or none of http. */
-static const char *resolve_canonical(VisibleReader *r, const VisibleInput *input,
-                                     const char *encoding)
+/* What references of the page are relative to; NULL: it is not known. */
+static const Url *visible_base(VisibleReader *r)
 {
-    const char *reference = r->facts.canonical;
+    const VisibleInput *input = r->input;
     const Url *base = NULL;
-    if (reference == NULL || *reference == '\0') {
-        return NULL;
-    }
     if (input->url != NULL &&
         url_parse(&r->document, NULL, input->url, input->url_length) == RESULT_OK) {
         base = &r->document;
@@ -702,6 +715,73 @@ static const char *resolve_canonical(VisibleReader *r, const VisibleInput *input
         url_parse(&r->base, base, r->facts.base, strlen(r->facts.base)) == RESULT_OK) {
         base = &r->base;
     }
+    return base;
+}
+
+/* The value of an attribute that only few elements have; empty: it is not there. */
+static HtmlSlice visible_value(const VisibleReader *r, const HtmlTag *tag, const char *name)
+{
+    HtmlSlice value = {.bytes = "", .length = 0};
+    HtmlSlice wanted = {.bytes = name, .length = strlen(name)};
+    if (tag->attributes != NULL &&
+        !skim_find_attribute(tag->attributes, r->styles.end, wanted, &value)) {
+        value = (HtmlSlice){.bytes = "", .length = 0};
+    }
+    return value;
+}
+
+/* Whether one of the words of a list is this one. */
+static bool visible_lists(HtmlSlice list, const char *word)
+{
+    const char *end = list.bytes + list.length;
+    for (const char *p = list.bytes; p < end;) {
+        p = skip_class(p, end, SCAN_SPACE);
+        const char *stop = find_class(p, end, SCAN_SPACE);
+        if (ascii_is(p, (size_t)(stop - p), word)) {
+            return true;
+        }
+        p = stop;
+    }
+    return false;
+}
+
+static void visible_add_sheet(VisibleReader *r, const HtmlTag *tag, const char *from,
+                              const char *to)
+{
+    if (r->options.styles && visible_tree_in_document(&r->tree)) {
+        HtmlSlice text = {.bytes = from, .length = (size_t)(to - from)};
+        const Url *base = visible_base(r);
+        HtmlSlice url = {.bytes = base == NULL ? "" : base->href,
+                         .length = base == NULL ? 0 : base->length};
+        visible_styles_add(&r->styles, text, url, visible_value(r, tag, "media"));
+    }
+}
+
+/* <link rel=stylesheet>, unless it is one of several among which a reader may choose. */
+static void visible_link_sheet(VisibleReader *r, const HtmlTag *tag)
+{
+    if (!r->options.styles || r->styles.load == NULL || !html_tag_has(tag, HTML_ATTR_REL) ||
+        !html_tag_has(tag, HTML_ATTR_HREF) ||
+        !visible_lists(tag->values[HTML_ATTR_REL], "stylesheet") ||
+        visible_lists(tag->values[HTML_ATTR_REL], "alternate")) {
+        return;
+    }
+    const char *href = copy_value(&r->facts, tag, HTML_ATTR_HREF);
+    const Url *base = visible_base(r);
+    if (href != NULL && url_parse(&r->link, base, href, strlen(href)) == RESULT_OK) {
+        HtmlSlice url = {.bytes = r->link.href, .length = r->link.length};
+        visible_styles_link(&r->styles, url, visible_value(r, tag, "media"));
+    }
+}
+
+/* The canonical URL, against the base and the document. NULL: none, or none of http. */
+static const char *resolve_canonical(VisibleReader *r, const char *encoding)
+{
+    const char *reference = r->facts.canonical;
+    if (reference == NULL || *reference == '\0') {
+        return NULL;
+    }
+    const Url *base = visible_base(r);
     const char *query = strcmp(encoding, "UTF-8") == 0 ? NULL : encoding;
     if (url_parse_in_document(&r->link, base, reference, strlen(reference), query) != RESULT_OK) {
         return NULL;
@@ -744,15 +824,18 @@ Result visible_read(VisibleReader *reader, const VisibleInput *input, VisiblePag
     page->title = r->facts.title;
     page->description = r->facts.description;
     page->language = r->facts.language;
-    page->canonical = resolve_canonical(r, input, page->encoding);
+    page->canonical = resolve_canonical(r, page->encoding);
     page->n_headings = r->marks.n_headings;
+    page->styles_cut = r->styles.is_over;
     if (r->options.main_text) {
         Result found = visible_main_find(&r->main, page->text, &r->marks);
         page->main_text = found == RESULT_OK && r->main.text != NULL ? r->main.text : "";
         page->main_length = r->main.length;
         rc = rc == RESULT_OK ? found : rc;
     }
-    return rc == RESULT_OK && (r->facts.failed || r->marks.failed) ? RESULT_MEMORY : rc;
+    return rc == RESULT_OK && (r->facts.failed || r->marks.failed || r->styles.failed)
+               ? RESULT_MEMORY
+               : rc;
 }
 
 VisibleHeading visible_heading(const VisibleReader *reader, size_t i)

@@ -2,10 +2,10 @@
  *
  * What: the text is what a browser's innerText says of the body: blocks on lines of their own, an
  * empty line around paragraphs, a tab between the cells of a row, white space collapsed outside of
- * <pre>. Scripts, styles, templates and whatever is not rendered are left out: hidden, display:none
- * and visibility:hidden in style attributes, closed details and dialogs, noscript. Style sheets are
- * not read and scripts are not run. Options of a <select> are text, its form controls' values are
- * not.
+ * <pre>. Scripts, styles, templates and whatever is not rendered are left out: hidden, what style
+ * attributes, and with options.styles style elements and sheets, do not display, closed details and
+ * dialogs, noscript. Scripts are not run. Options of a <select> are text, its form controls' values
+ * are not.
  *
  * Flow: the encoding is found and undone as in parse/html/html.h; the markup is tokenized once
  * (visible.h), open elements are kept track of (visible_tree.h, visible_stack.h), their text
@@ -23,11 +23,15 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
+#include "parse/visible/visible_style.h"
 
 typedef struct VisibleOptions {
     size_t memory_bytes; /* of decoded text, and of facts; 0 = 64 Mi */
     bool links;          /* note where links lie in the text */
     bool main_text;      /* find the main text (visible.h) */
+    bool styles; /* style elements and sheets count (visible_style.h), not only attributes */
+    VisibleSheetLoad load; /* where the sheets are that a page links; NULL: they are not there */
+    void *load_context;
 } VisibleOptions;
 
 typedef struct VisibleInput {
@@ -55,6 +59,7 @@ typedef struct VisiblePage {
     const char *canonical; /* absolute, of http or https, without fragment */
     const char *language;  /* as the page says, unchecked: "en", "de-AT" */
     size_t n_headings;
+    bool styles_cut; /* matching style sheets took too long: they hold for its beginning */
 } VisiblePage;
 
 typedef struct VisibleReader VisibleReader;

@@ -1,7 +1,11 @@
 #include "parse/visible/visible_lines.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
+#include <wctype.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -18,6 +22,9 @@ void visible_lines_init(VisibleLines *lines)
 
 void visible_lines_destroy(VisibleLines *lines)
 {
+    if (lines->letters != (locale_t)0) {
+        freelocale(lines->letters);
+    }
     free(lines->out);
     visible_lines_init(lines);
 }
@@ -77,8 +84,8 @@ void visible_lines_feed(VisibleLines *lines, char feed)
 
 void visible_lines_object(VisibleLines *lines)
 {
-    /* Breaks stay owed: there is no text yet that they would be before. */
-    if (lines->breaks == 0) {
+    /* Breaks stay owed: there is no text yet that they would be before. A space is some. */
+    if (lines->breaks == 0 || lines->space == VISIBLE_SPACE_BLANK) {
         visible_lines_settle(lines);
     }
     lines->space = VISIBLE_SPACE_NONE;
@@ -292,6 +299,65 @@ void visible_lines_text(VisibleLines *lines, const char *p, const char *end, Vis
         collapse_lines(lines, p, end, decode);
         break;
     }
+}
+
+/* ---- letters ---- */
+
+static size_t letter_length(unsigned char first)
+{
+    if (first < 0xC0) {
+        return 1;
+    }
+    if (first < 0xE0) {
+        return 2;
+    }
+    return first < 0xF0 ? 3 : 4;
+}
+
+/* The other case of a character of n bytes, in as many at most; returns how many. */
+static size_t set_letter(const VisibleLines *lines, char *p, size_t n, bool upper)
+{
+    wchar_t c = 0;
+    mbstate_t state = {0};
+    locale_t before = uselocale(lines->letters);
+    size_t used = mbrtowc(&c, p, n, &state);
+    char bytes[MB_LEN_MAX];
+    wint_t other = upper ? towupper((wint_t)c) : towlower((wint_t)c);
+    size_t length = used == n && other != (wint_t)c ? wcrtomb(bytes, (wchar_t)other, &state) : n;
+    (void)uselocale(before);
+    if (upper && c == 0xDF) {
+        memcpy(p, "SS", 2);
+    } else if (used == n && other != (wint_t)c && length <= n) {
+        memcpy(p, bytes, length);
+        return length;
+    }
+    return n;
+}
+
+void visible_lines_set_case(VisibleLines *lines, size_t since, VisibleCase letters)
+{
+    if (lines->letters == (locale_t)0) {
+        lines->letters = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    }
+    if (lines->letters == (locale_t)0) {
+        return;
+    }
+    char *text = lines->out;
+    size_t out = since;
+    bool inside = since > 0 && ((unsigned char)text[since - 1] >= 0x80 ||
+                                isalnum((unsigned char)text[since - 1]) != 0);
+    for (size_t i = since; i < lines->length;) {
+        unsigned char c = (unsigned char)text[i];
+        size_t n = letter_length(c);
+        n = n < lines->length - i ? n : lines->length - i;
+        memmove(text + out, text + i, n);
+        bool is_word = c >= 0x80 || isalnum(c) != 0 || (inside && c == '\'');
+        bool changes = letters != VISIBLE_CASE_TITLE || (is_word && !inside);
+        inside = is_word;
+        out += changes ? set_letter(lines, text + out, n, letters != VISIBLE_CASE_LOWER) : n;
+        i += n;
+    }
+    lines->length = out;
 }
 
 /* ---- Visible marks ---- */

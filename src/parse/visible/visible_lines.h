@@ -17,18 +17,13 @@
 #define PARSE_VISIBLE_VISIBLE_LINES_H
 
 #include <stdbool.h>
+#include <locale.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/core/result.h"
 #include "parse/text/html_tags.h"
-
-/* The property white-space. */
-typedef enum VisibleWhite {
-    VISIBLE_WHITE_NORMAL,  /* runs of white space are one space */
-    VISIBLE_WHITE_PRE,     /* all is kept */
-    VISIBLE_WHITE_PRE_LINE /* the same as normal, but line feeds are kept */
-} VisibleWhite;
+#include "parse/visible/visible_style.h"
 
 /* What stands between the text that was written and the next. */
 typedef enum VisibleSpace {
@@ -43,6 +38,7 @@ typedef struct VisibleLines {
     size_t capacity;
     const char *readable; /* the end of the document: so far may be read */
     unsigned breaks;      /* required line breaks before the next text */
+    locale_t letters; /* owned; what the upper and lower case of a letter is; 0: not yet asked */
     VisibleSpace space;
 } VisibleLines;
 
@@ -57,6 +53,8 @@ Result visible_lines_begin(VisibleLines *lines, const char *readable, size_t len
 /* Text between p and end, which lie in the document; decode: with its character references. */
 void visible_lines_text(VisibleLines *lines, const char *p, const char *end, VisibleWhite white,
                         bool decode);
+/* The text written since then gets that case. A letter whose other case is longer stays. */
+void visible_lines_set_case(VisibleLines *lines, size_t since, VisibleCase letters);
 /* The edge of a block: a line ends, and the next text comes as many line feeds later as the largest
  * of these says. */
 void visible_lines_break(VisibleLines *lines, unsigned breaks);

@@ -6,23 +6,6 @@
 #include "base/core/ascii.h"
 #include "parse/text/skim_scan.h"
 
-/* A style attribute, as far as it says whether and how text is seen.
- *
- * What: display, visibility, white-space, float and position. Style sheets are not read: what only
- * they hide is text (see visible.h). Pure, no locks.
- * Source: CSS Syntax 3 (a list of declarations), CSS Display 3. */
-
-typedef enum VisibleSeen { VISIBLE_SEEN_INHERIT, VISIBLE_SEEN_YES, VISIBLE_SEEN_NO } VisibleSeen;
-
-typedef struct VisibleStyle {
-    bool has_box; /* display, float or position say something */
-    bool has_white;
-    bool is_flex; /* what is in the box is blocks */
-    VisibleBox box;
-    VisibleWhite white;
-    VisibleSeen seen; /* visibility */
-} VisibleStyle;
-
 /* ---- Visible box ---- */
 
 /* How an element is seen: the last column of HTML_TAG_LIST. */
@@ -56,159 +39,17 @@ typedef struct VisibleStyle {
 #define TRAITS(word, name, slot, attributes, flags, seen) [HTML_##word] = {seen},
 const VisibleTraits visible_traits[HTML_TAGS] = {HTML_TAG_LIST(TRAITS)};
 
-typedef struct Word {
-    const char *bytes;
-    size_t length;
-} Word;
-
-static bool visible_style_ends_with(Word word, const char *what)
-{
-    size_t n = strlen(what);
-    return word.length >= n && strncasecmp(word.bytes + word.length - n, what, n) == 0;
-}
-
-static Word visible_style_trim(const char *p, const char *end)
-{
-    while (p < end && (scan_class(*p) & SCAN_SPACE) != 0) {
-        p++;
-    }
-    while (end > p && (scan_class(end[-1]) & SCAN_SPACE) != 0) {
-        end--;
-    }
-    return (Word){.bytes = p, .length = (size_t)(end - p)};
-}
-
-/* The value of a declaration without "!important". */
-static Word visible_style_value_of(const char *p, const char *end)
-{
-    const char *bang = find_byte(p, end, '!');
-    return visible_style_trim(p, bang);
-}
-
-/* False: the value is none of those that browsers know, and the declaration does not count. */
-static bool read_display(Word value, VisibleBox *box)
-{
-    static const struct {
-        const char *name;
-        VisibleBox box;
-    } known[] = {
-        {"none", VISIBLE_BOX_NONE},
-        {"block", VISIBLE_BOX_BLOCK},
-        {"inline", VISIBLE_BOX_INLINE},
-        {"contents", VISIBLE_BOX_INLINE},
-        {"inline-block", VISIBLE_BOX_INLINE_BLOCK},
-        {"inline-flex", VISIBLE_BOX_INLINE_BLOCK},
-        {"inline-grid", VISIBLE_BOX_INLINE_BLOCK},
-        {"inline-table", VISIBLE_BOX_INLINE_BLOCK},
-        {"table-cell", VISIBLE_BOX_INLINE_BLOCK},
-        {"flex", VISIBLE_BOX_BLOCK},
-        {"grid", VISIBLE_BOX_BLOCK},
-        {"flow-root", VISIBLE_BOX_BLOCK},
-        {"list-item", VISIBLE_BOX_BLOCK},
-        {"table", VISIBLE_BOX_BLOCK},
-        {"table-row", VISIBLE_BOX_BLOCK},
-        {"table-caption", VISIBLE_BOX_BLOCK},
-        {"-webkit-box", VISIBLE_BOX_BLOCK},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (ascii_is(value.bytes, value.length, known[i].name)) {
-            *box = known[i].box;
-            return true;
-        }
-    }
-    return false;
-}
-
-static void declaration(VisibleStyle *style, bool *floats, Word name, Word value)
-{
-    VisibleBox box = VISIBLE_BOX_INLINE;
-    if (ascii_is(name.bytes, name.length, "display")) {
-        if (read_display(value, &box)) {
-            style->has_box = true;
-            style->box = box;
-            style->is_flex =
-                visible_style_ends_with(value, "flex") || visible_style_ends_with(value, "grid");
-        }
-    } else if (ascii_is(name.bytes, name.length, "visibility")) {
-        style->seen = ascii_is(value.bytes, value.length, "visible") ? VISIBLE_SEEN_YES
-                      : ascii_is(value.bytes, value.length, "hidden") ||
-                              ascii_is(value.bytes, value.length, "collapse")
-                          ? VISIBLE_SEEN_NO
-                          : style->seen;
-    } else if (ascii_is(name.bytes, name.length, "float")) {
-        *floats = ascii_is(value.bytes, value.length, "left") ||
-                  ascii_is(value.bytes, value.length, "right");
-    } else if (ascii_is(name.bytes, name.length, "position")) {
-        *floats = *floats || ascii_is(value.bytes, value.length, "absolute") ||
-                  ascii_is(value.bytes, value.length, "fixed");
-    } else if (ascii_is(name.bytes, name.length, "white-space")) {
-        bool keeps = ascii_is(value.bytes, value.length, "pre") ||
-                     ascii_is(value.bytes, value.length, "pre-wrap") ||
-                     ascii_is(value.bytes, value.length, "break-spaces");
-        bool lines = ascii_is(value.bytes, value.length, "pre-line");
-        if (keeps || lines || ascii_is(value.bytes, value.length, "normal") ||
-            ascii_is(value.bytes, value.length, "nowrap")) {
-            style->has_white = true;
-            style->white = keeps   ? VISIBLE_WHITE_PRE
-                           : lines ? VISIBLE_WHITE_PRE_LINE
-                                   : VISIBLE_WHITE_NORMAL;
-        }
-    }
-}
-
-/* The ";" that ends a declaration, or end: not one in quotes or parentheses. */
-static const char *declaration_end(const char *p, const char *end)
-{
-    unsigned depth = 0;
-    while (p < end) {
-        if (*p == '"' || *p == '\'') {
-            const char *close = find_byte(p + 1, end, *p);
-            p = close == end ? end : close + 1;
-            continue;
-        }
-        if (*p == ';' && depth == 0) {
-            return p;
-        }
-        depth += *p == '(' ? 1u : 0u;
-        depth -= *p == ')' && depth > 0 ? 1u : 0u;
-        p++;
-    }
-    return end;
-}
-
-/* Reads the value of a style attribute, whose character references may still be there (what we look
- * for holds none). */
-static VisibleStyle visible_style_read(const char *value, size_t length)
-{
-    VisibleStyle style = {.has_box = false};
-    bool floats = false;
-    const char *p = value;
-    const char *end = value + length;
-    while (p < end) {
-        const char *stop = declaration_end(p, end);
-        const char *colon = find_byte(p, stop, ':');
-        if (colon < stop) {
-            Word name = visible_style_trim(p, colon);
-            /* One look tells most declarations from those that count. */
-            if (name.length > 0 && strchr("dvfpwDVFPW", name.bytes[0]) != NULL) {
-                declaration(&style, &floats, name, visible_style_value_of(colon + 1, stop));
-            }
-        }
-        p = stop < end ? stop + 1 : end;
-    }
-    if (floats && (!style.has_box || style.box != VISIBLE_BOX_NONE)) {
-        style.has_box = true;
-        style.box = VISIBLE_BOX_BLOCK;
-    }
-    return style;
-}
-
 /* ---- The stack of open elements, and what each makes of the text in it ---- */
 
-void visible_stack_begin(VisibleStack *stack, VisibleLines *lines, VisibleMarks *marks)
+void visible_stack_begin(VisibleStack *stack, VisibleLines *lines, VisibleMarks *marks,
+                         VisibleStyles *styles)
 {
     stack->lines = lines;
     stack->marks = marks;
+    stack->styles = styles;
+    stack->white = VISIBLE_WHITE_NORMAL;
+    stack->letters = VISIBLE_CASE_KEPT;
+    stack->in_body = false;
     stack->depth = 0;
     stack->n_too_deep = 0;
     memset(stack->n_open, 0, sizeof stack->n_open);
@@ -235,7 +76,7 @@ static VisibleNode *find_part(VisibleStack *stack, VisibleBox box)
         if (node->box == box) {
             return node;
         }
-        if (node->box == VISIBLE_BOX_TABLE) {
+        if (node->box == VISIBLE_BOX_TABLE || node->box == VISIBLE_BOX_CELL) {
             return NULL;
         }
     }
@@ -248,6 +89,9 @@ static void begin_part(VisibleStack *stack, VisibleBox box)
     bool is_row = box == VISIBLE_BOX_ROW;
     VisibleNode *around = find_part(stack, is_row ? VISIBLE_BOX_TABLE : VISIBLE_BOX_ROW);
     visible_marks_block(stack->marks, stack->lines->length, area_now(stack));
+    if (around == NULL && !is_row && stack->depth > 0) {
+        around = &stack->nodes[stack->depth - 1]; /* there is a row that has no element */
+    }
     if (around == NULL) {
         visible_lines_break(stack->lines, 1);
         return;
@@ -346,8 +190,7 @@ static VisibleRole role_of(const HtmlTag *tag)
     }
 }
 
-/* Applies the attributes hidden, popover, open and style to a node that has the values of its
- * element and of what is around it. */
+/* The attributes that the sheets of HTML itself know. */
 static void apply_attributes(VisibleNode *node, const HtmlTag *tag)
 {
     if (node->id == HTML_DIALOG && html_tag_has(tag, HTML_ATTR_OPEN)) {
@@ -359,29 +202,84 @@ static void apply_attributes(VisibleNode *node, const HtmlTag *tag)
                   "hidden"))) {
         node->box = VISIBLE_BOX_NONE;
     }
-    if (!html_tag_has(tag, HTML_ATTR_STYLE)) {
-        return;
+}
+
+static bool is_in_line(unsigned box)
+{
+    return box == VISIBLE_BOX_INLINE || box == VISIBLE_BOX_INLINE_BLOCK;
+}
+
+static void apply_display(VisibleNode *node, uint8_t value)
+{
+    unsigned box = value & ~VISIBLE_FLEX;
+    unsigned own = visible_traits[node->id].box;
+    /* What never has a box gets none by a style; a table and its groups keep theirs. */
+    bool never = own == VISIBLE_BOX_NONE && node->id != HTML_DIALOG;
+    bool is_part = own == VISIBLE_BOX_TABLE || own == VISIBLE_BOX_ROWS;
+    bool is_object = own == VISIBLE_BOX_OBJECT && is_in_line(box);
+    if (box == VISIBLE_BOX_NONE || (!never && !is_part && !is_object)) {
+        bool keeps = node->id == HTML_P && box != VISIBLE_BOX_NONE;
+        node->box = keeps ? (uint8_t)VISIBLE_BOX_PARAGRAPH : (uint8_t)box;
+        node->is_flex = (value & VISIBLE_FLEX) != 0;
     }
-    const HtmlSlice *value = &tag->values[HTML_ATTR_STYLE];
-    VisibleStyle style = visible_style_read(value->bytes, value->length);
-    bool is_part = node->box == VISIBLE_BOX_TABLE || node->box == VISIBLE_BOX_ROWS ||
-                   node->box == VISIBLE_BOX_ROW || node->box == VISIBLE_BOX_CELL;
-    /* What never has a box gets none by a style; the parts of a table keep theirs. */
-    bool never = (visible_traits[node->id].box == VISIBLE_BOX_NONE && node->id != HTML_DIALOG) ||
-                 visible_traits[node->id].box == VISIBLE_BOX_OBJECT;
-    if (style.has_box && (style.box == VISIBLE_BOX_NONE || (!never && !is_part))) {
-        bool keeps = node->box == VISIBLE_BOX_PARAGRAPH && style.box != VISIBLE_BOX_NONE;
-        node->box = keeps ? node->box : (uint8_t)style.box;
+}
+
+/* Applies to a node that has the values of its element what sheets and attribute say. */
+static void apply_style(VisibleStack *stack, VisibleNode *node, const HtmlTag *tag)
+{
+    const VisibleNode *parent = visible_stack_top(stack);
+    VisibleStyle style;
+    visible_styles_of(stack->styles, node->element, tag, &style);
+    if (visible_style_has(&style, VISIBLE_DISPLAY)) {
+        apply_display(node, style.value[VISIBLE_DISPLAY]);
     }
-    node->is_flex = style.is_flex;
-    if (style.has_white) {
-        node->white = (uint8_t)style.white;
+    bool floats = style.value[VISIBLE_FLOAT] != 0 || style.value[VISIBLE_AWAY] != 0;
+    if ((is_in_line(node->box) || node->box == VISIBLE_BOX_OBJECT) &&
+        (floats || (parent != NULL && parent->is_flex))) {
+        node->box = VISIBLE_BOX_BLOCK;
     }
-    if (style.seen == VISIBLE_SEEN_YES) {
+    if (visible_style_has(&style, VISIBLE_WHITE)) {
+        bool inherits = style.value[VISIBLE_WHITE] == VISIBLE_INHERIT;
+        node->white = inherits ? (uint8_t)visible_stack_white(stack) : style.value[VISIBLE_WHITE];
+    }
+    if (visible_style_has(&style, VISIBLE_CASE) && style.value[VISIBLE_CASE] != VISIBLE_INHERIT) {
+        node->letters = style.value[VISIBLE_CASE];
+    }
+    if (visible_style_has(&style, VISIBLE_HIDDEN) &&
+        style.value[VISIBLE_HIDDEN] != VISIBLE_INHERIT) {
         node->state &= (uint8_t)~VISIBLE_INVISIBLE;
-    } else if (style.seen == VISIBLE_SEEN_NO) {
-        node->state |= VISIBLE_INVISIBLE;
+        node->state |= style.value[VISIBLE_HIDDEN] != 0 ? (uint8_t)VISIBLE_INVISIBLE : 0;
     }
+}
+
+void visible_stack_root(VisibleStack *stack, const HtmlTag *tag)
+{
+    uint32_t element = tag->id == HTML_BODY ? 1 : 0;
+    VisibleStyle style;
+    visible_styles_root(stack->styles, element, tag);
+    if (element == 1 && !stack->in_body) {
+        stack->in_body = true;
+        visible_styles_close(stack->styles, 1); /* what is in the head are no siblings */
+    }
+    visible_styles_of(stack->styles, element, tag, &style);
+    if (visible_style_has(&style, VISIBLE_WHITE)) {
+        stack->white = style.value[VISIBLE_WHITE] & (uint8_t)~VISIBLE_INHERIT;
+    }
+    if (visible_style_has(&style, VISIBLE_CASE)) {
+        stack->letters = style.value[VISIBLE_CASE] & (uint8_t)~VISIBLE_INHERIT;
+    }
+}
+
+/* The number of an element that begins. */
+static uint32_t visible_stack_element(VisibleStack *stack, const HtmlTag *tag)
+{
+    const VisibleNode *parent = visible_stack_top(stack);
+    if (parent == NULL && !stack->in_body &&
+        (html_tag_traits[tag->id].flags & HTML_TAG_HEAD) == 0) {
+        stack->in_body = true;
+        visible_styles_close(stack->styles, 1);
+    }
+    return visible_styles_open(stack->styles, parent == NULL ? 1 : parent->element, tag);
 }
 
 /* Of all that is in a closed details element, its first summary is seen. */
@@ -398,11 +296,6 @@ static void apply_details(VisibleStack *stack, VisibleNode *node)
 
 /* ---- elements ---- */
 
-static bool is_in_line(unsigned box)
-{
-    return box == VISIBLE_BOX_INLINE || box == VISIBLE_BOX_INLINE_BLOCK;
-}
-
 /* An element begins of which the text around it knows nothing yet. */
 static VisibleNode node_of(VisibleStack *stack, const HtmlTag *tag)
 {
@@ -413,7 +306,9 @@ static VisibleNode node_of(VisibleStack *stack, const HtmlTag *tag)
                         .space = HTML_SPACE_HTML,
                         .box = traits.box,
                         .state = parent == NULL ? 0 : parent->state,
-                        .white = parent == NULL ? VISIBLE_WHITE_NORMAL : parent->white,
+                        .white = (uint8_t)visible_stack_white(stack),
+                        .letters = (uint8_t)visible_stack_letters(stack),
+                        .element = visible_stack_element(stack, tag),
                         .mark = VISIBLE_NO_MARK,
                         .area = parent == NULL ? VISIBLE_NO_MARK : parent->area};
     if ((traits.flags & VISIBLE_KEEPS_WHITE) != 0) {
@@ -426,14 +321,10 @@ static VisibleNode node_of(VisibleStack *stack, const HtmlTag *tag)
     } else if (tag->id == HTML_OPTION) {
         node.state &= (uint8_t)~VISIBLE_OUTSIDE_TEXT;
     }
-    if (parent != NULL && parent->is_flex && is_in_line(node.box)) {
-        node.box = VISIBLE_BOX_BLOCK;
-    }
     apply_details(stack, &node);
-    const uint32_t telling = 1u << HTML_ATTR_HIDDEN | 1u << HTML_ATTR_POPOVER |
-                             1u << HTML_ATTR_STYLE | 1u << HTML_ATTR_OPEN | 1u << HTML_ATTR_TYPE;
-    if ((tag->present & telling) != 0) {
-        apply_attributes(&node, tag);
+    apply_attributes(&node, tag);
+    if ((node.state & VISIBLE_NOT_RENDERED) == 0) {
+        apply_style(stack, &node, tag);
     }
     if (node.box == VISIBLE_BOX_NONE) {
         node.state |= VISIBLE_NOT_RENDERED;
@@ -493,6 +384,14 @@ void visible_stack_void(VisibleStack *stack, const HtmlTag *tag)
     end_box(stack, (VisibleBox)node.box);
 }
 
+void visible_stack_feed(VisibleStack *stack, const HtmlTag *tag)
+{
+    bool is_none = tag != NULL && node_of(stack, tag).box == VISIBLE_BOX_NONE;
+    if (visible_stack_state(stack) == 0 && !is_none) {
+        visible_lines_feed(stack->lines, '\n');
+    }
+}
+
 void visible_stack_pop_to(VisibleStack *stack, size_t depth)
 {
     stack->n_too_deep = 0;
@@ -509,6 +408,7 @@ void visible_stack_pop_to(VisibleStack *stack, size_t depth)
             }
         }
         visible_marks_area_end(stack->marks, node->area);
+        visible_styles_close(stack->styles, node->element);
         stack->depth--;
     }
 }
@@ -610,6 +510,8 @@ void visible_stack_push_foreign(VisibleStack *stack, const HtmlTag *tag, HtmlSpa
                         .box = VISIBLE_BOX_INLINE,
                         .state = parent == NULL ? 0 : parent->state,
                         .white = VISIBLE_WHITE_NORMAL,
+                        .letters = (uint8_t)visible_stack_letters(stack),
+                        .element = visible_stack_element(stack, tag),
                         .mark = VISIBLE_NO_MARK,
                         .area = parent == NULL ? VISIBLE_NO_MARK : parent->area};
     if (space == HTML_SPACE_SVG) {
@@ -617,14 +519,12 @@ void visible_stack_push_foreign(VisibleStack *stack, const HtmlTag *tag, HtmlSpa
     } else {
         set_math(&node, tag);
     }
-    const uint32_t telling = 1u << HTML_ATTR_HIDDEN | 1u << HTML_ATTR_STYLE;
-    if ((tag->present & telling) != 0) {
-        VisibleNode styled = node;
-        styled.id = HTML_UNKNOWN; /* the rules of HTML elements do not hold here */
-        apply_attributes(&styled, tag);
-        styled.id = node.id;
-        node = styled;
-    }
+    VisibleNode styled = node;
+    styled.id = HTML_UNKNOWN; /* the rules of HTML elements do not hold here */
+    apply_attributes(&styled, tag);
+    apply_style(stack, &styled, tag);
+    styled.id = node.id;
+    node = styled;
     if (node.box == VISIBLE_BOX_NONE) {
         node.state |= VISIBLE_NOT_RENDERED;
     }

@@ -21,26 +21,13 @@
 #include "parse/html/html_tree.h"
 #include "parse/text/html_tags.h"
 #include "parse/visible/visible_lines.h"
+#include "parse/visible/visible_style.h"
 
 /* Visible box: what each element of HTML is in the layout of a page, and which end tags it implies.
  *
  * What: the user agent's style sheet of the HTML standard as a table.
  * Threads: any; constant.
  * Source: html.spec.whatwg.org 15.3 (rendering), 13.2.6 (tree construction). */
-
-/* The property display, as far as text goes. */
-typedef enum VisibleBox {
-    VISIBLE_BOX_INLINE,       /* also whatever is unknown */
-    VISIBLE_BOX_BLOCK,        /* on lines of its own */
-    VISIBLE_BOX_PARAGRAPH,    /* the same, with an empty line before and after */
-    VISIBLE_BOX_INLINE_BLOCK, /* in the line, with lines of its own within */
-    VISIBLE_BOX_OBJECT,       /* in the line, without text */
-    VISIBLE_BOX_TABLE,
-    VISIBLE_BOX_ROWS, /* thead, tbody, tfoot */
-    VISIBLE_BOX_ROW,
-    VISIBLE_BOX_CELL,
-    VISIBLE_BOX_NONE /* not there, nor what is in it */
-} VisibleBox;
 
 enum {                             /* flags of an element */
        VISIBLE_CLOSES_P = 1,       /* a paragraph before it ends */
@@ -76,27 +63,36 @@ typedef struct VisibleNode {
     uint8_t box;      /* VisibleBox; VISIBLE_BOX_NONE: it makes no line end or begin */
     uint8_t state;    /* of what is in it: VISIBLE_NOT_RENDERED ... */
     uint8_t white;    /* VisibleWhite of the text in it */
+    uint8_t letters;  /* VisibleCase of it */
     bool html_within; /* foreign, but HTML is HTML in it */
     bool is_closed;   /* a details element without open, whose summary has not come yet */
     bool is_flex;     /* what is in it is blocks */
     bool has_row;     /* of a table: a row was begun */
     bool has_cell;    /* of a row: a cell was begun */
     bool is_link;     /* it has an href */
+    uint32_t element; /* visible_styles_open */
     uint32_t mark;    /* of a heading or a link: its number among the marks, or VISIBLE_NO_MARK */
     uint32_t area;    /* the innermost area (visible_lines.h): its own, or one around it */
 } VisibleNode;
 
 typedef struct VisibleStack {
-    VisibleLines *lines; /* borrowed */
-    VisibleMarks *marks; /* borrowed */
+    VisibleLines *lines;   /* borrowed */
+    VisibleMarks *marks;   /* borrowed */
+    VisibleStyles *styles; /* borrowed */
+    uint8_t white;         /* VisibleWhite of the body */
+    uint8_t letters;       /* VisibleCase of it */
+    bool in_body;
     size_t depth;
     size_t n_too_deep; /* elements that found no room and are not closed */
     uint32_t n_open[HTML_TAGS];
     VisibleNode nodes[VISIBLE_DEPTH];
 } VisibleStack;
 
-/* Begins a page; lines and marks have been begun. */
-void visible_stack_begin(VisibleStack *stack, VisibleLines *lines, VisibleMarks *marks);
+/* Begins a page; lines, marks and styles have been begun. */
+void visible_stack_begin(VisibleStack *stack, VisibleLines *lines, VisibleMarks *marks,
+                         VisibleStyles *styles);
+/* <html> or <body> begins. */
+void visible_stack_root(VisibleStack *stack, const HtmlTag *tag);
 
 /* An element of HTML begins: pushes it. */
 void visible_stack_push(VisibleStack *stack, const HtmlTag *tag);
@@ -110,11 +106,25 @@ void visible_stack_pop_to(VisibleStack *stack, size_t depth);
 void visible_stack_remove(VisibleStack *stack, size_t index);
 /* An element without an end (<img>, <hr>) is where the text has come to. */
 void visible_stack_void(VisibleStack *stack, const HtmlTag *tag);
+/* <br>; tag is NULL for </br>. */
+void visible_stack_feed(VisibleStack *stack, const HtmlTag *tag);
 
 /* What holds for text now: VISIBLE_NOT_RENDERED ... */
 static inline unsigned visible_stack_state(const VisibleStack *stack)
 {
     return stack->depth == 0 ? 0 : stack->nodes[stack->depth - 1].state;
+}
+
+/* The properties of text here. */
+static inline VisibleWhite visible_stack_white(const VisibleStack *stack)
+{
+    return (VisibleWhite)(stack->depth == 0 ? stack->white : stack->nodes[stack->depth - 1].white);
+}
+
+static inline VisibleCase visible_stack_letters(const VisibleStack *stack)
+{
+    return (VisibleCase)(stack->depth == 0 ? stack->letters
+                                           : stack->nodes[stack->depth - 1].letters);
 }
 
 static inline const VisibleNode *visible_stack_top(const VisibleStack *stack)

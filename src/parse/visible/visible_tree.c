@@ -3,12 +3,13 @@
 #include "parse/html/html_tree.h"
 #include "parse/text/skim_scan.h"
 
-void visible_tree_begin(VisibleTree *tree, VisibleLines *lines, VisibleMarks *marks, bool is_xml)
+void visible_tree_begin(VisibleTree *tree, VisibleLines *lines, VisibleMarks *marks,
+                        VisibleStyles *styles, bool is_xml)
 {
     tree->is_xml = is_xml;
     tree->body_begun = false;
     tree->is_frameset = false;
-    visible_stack_begin(&tree->stack, lines, marks);
+    visible_stack_begin(&tree->stack, lines, marks, styles);
 }
 
 bool visible_tree_is_foreign(const VisibleTree *tree)
@@ -242,13 +243,6 @@ static void visible_tree_begin_frameset(VisibleTree *tree)
     }
 }
 
-static void line_feed(VisibleStack *stack)
-{
-    if (visible_stack_state(stack) == 0) {
-        visible_lines_feed(stack->lines, '\n');
-    }
-}
-
 static HtmlTextMode visible_tree_html_element(VisibleTree *tree, const HtmlTag *tag)
 {
     VisibleStack *stack = &tree->stack;
@@ -257,15 +251,17 @@ static HtmlTextMode visible_tree_html_element(VisibleTree *tree, const HtmlTag *
     tree->body_begun |= (kind & HTML_TAG_NO_FRAMESET) != 0 && stack->n_open[HTML_TEMPLATE] == 0;
     switch ((int)id) {
     case HTML_HTML:
-    case HTML_HEAD:
     case HTML_BODY:
+        visible_stack_root(stack, tag);
+        return HTML_TEXT_DATA;
+    case HTML_HEAD:
     case HTML_FRAME:
         return HTML_TEXT_DATA;
     case HTML_FRAMESET:
         visible_tree_begin_frameset(tree);
         return HTML_TEXT_DATA;
     case HTML_BR:
-        line_feed(stack);
+        visible_stack_feed(stack, tag);
         return HTML_TEXT_DATA;
     case HTML_SVG:
     case HTML_MATH:
@@ -376,7 +372,7 @@ static void visible_tree_html_end_tag(VisibleTree *tree, HtmlTagId id, uint64_t 
     case HTML_BODY:
         return;
     case HTML_BR:
-        line_feed(stack);
+        visible_stack_feed(stack, NULL);
         return;
     case HTML_P:
         if (!close_element(stack, HTML_P, REACH_BUTTON) && visible_stack_state(stack) == 0) {
@@ -443,15 +439,20 @@ void visible_tree_end_tag(VisibleTree *tree, HtmlTagId id, uint64_t key)
 void visible_tree_text(VisibleTree *tree, const char *p, const char *end, bool decode)
 {
     VisibleStack *stack = &tree->stack;
+    if (visible_stack_state(stack) == VISIBLE_INVISIBLE && skip_class(p, end, SCAN_SPACE) < end) {
+        visible_lines_object(stack->lines); /* it has its place in the line */
+    }
     if (visible_stack_state(stack) != 0 || tree->is_frameset) {
         return;
     }
     if (!tree->body_begun) {
         tree->body_begun = skip_class(p, end, SCAN_SPACE) < end;
     }
-    VisibleWhite white = stack->depth == 0 ? VISIBLE_WHITE_NORMAL
-                                           : (VisibleWhite)stack->nodes[stack->depth - 1].white;
-    visible_lines_text(stack->lines, p, end, white, decode);
+    size_t before = stack->lines->length;
+    visible_lines_text(stack->lines, p, end, visible_stack_white(stack), decode);
+    if (visible_stack_letters(stack) != VISIBLE_CASE_KEPT) {
+        visible_lines_set_case(stack->lines, before, visible_stack_letters(stack));
+    }
 }
 
 void visible_tree_raw(VisibleTree *tree, const HtmlTag *tag, const char *p, const char *end)

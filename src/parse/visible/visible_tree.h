@@ -23,7 +23,8 @@
 #define VISIBLE_ATTRIBUTES                                                                         \
     (1u << HTML_ATTR_HIDDEN | 1u << HTML_ATTR_STYLE | 1u << HTML_ATTR_OPEN |                       \
      1u << HTML_ATTR_ROLE | 1u << HTML_ATTR_POPOVER | 1u << HTML_ATTR_LANG |                       \
-     1u << HTML_ATTR_XML_LANG | 1u << HTML_ATTR_PROPERTY)
+     1u << HTML_ATTR_XML_LANG | 1u << HTML_ATTR_PROPERTY | 1u << HTML_ATTR_CLASS |                 \
+     1u << HTML_ATTR_ID)
 
 typedef struct VisibleTree {
     bool is_xml;      /* "/>" ends an element */
@@ -32,8 +33,9 @@ typedef struct VisibleTree {
     VisibleStack stack;
 } VisibleTree;
 
-/* Begins a page; lines and marks have been begun. */
-void visible_tree_begin(VisibleTree *tree, VisibleLines *lines, VisibleMarks *marks, bool is_xml);
+/* Begins a page; lines, marks and styles have been begun. */
+void visible_tree_begin(VisibleTree *tree, VisibleLines *lines, VisibleMarks *marks,
+                        VisibleStyles *styles, bool is_xml);
 
 /* Returns how the tokenizer reads on. */
 HtmlTextMode visible_tree_start_tag(VisibleTree *tree, const HtmlTag *tag);
