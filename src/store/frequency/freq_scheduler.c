@@ -118,16 +118,16 @@ typedef struct Taking {
     PageRequest *request;
     Buffer url;
     double now_s;
-    bool is_passing;  /* there are such */
-    FreqEntry passed; /* the last one that was passed over; it stays where it is */
-    bool is_end;      /* there is no further page, or the next one must wait */
+    size_t n_passed;  /* that must wait, and stay where they are */
+    FreqEntry passed; /* the last one of them */
+    bool is_end;      /* there is no further page, or enough were passed over */
 } Taking;
 
 /* The next entry: the first one behind those that were passed over. */
 static int next_entry(Taking *t, FreqEntry *entry)
 {
     *entry = (FreqEntry){.time = 0.0};
-    if (t->is_passing) {
+    if (t->n_passed > 0) {
         *entry = t->passed;
         entry->index++;
     }
@@ -136,8 +136,8 @@ static int next_entry(Taking *t, FreqEntry *entry)
     return t->is_end ? page_db_error_ok : freq_page_db_code(rc);
 }
 
-/* With a margin: whether the page is out, or must wait, which ends the request. */
-static bool freq_scheduler_is_held(Taking *t, const FreqEntry *entry, const PageRef *page)
+/* With a margin: whether the page is out, or must wait. */
+static bool freq_scheduler_is_held(const Taking *t, const FreqEntry *entry, const PageRef *page)
 {
     const FreqScheduler *sch = t->sch;
     if (sch->margin < 0.0f) {
@@ -147,8 +147,7 @@ static bool freq_scheduler_is_held(Taking *t, const FreqEntry *entry, const Page
         return true;
     }
     double wait_s = 1.0 / ((double)entry->freq * (1.0 + (double)sch->margin));
-    t->is_end = t->now_s - page->last_crawl < wait_s;
-    return t->is_end;
+    return t->now_s - page->last_crawl < wait_s;
 }
 
 /* Hands the page out and moves it to its next turn. */
@@ -186,8 +185,9 @@ static int take_next(Taking *t)
     }
     bool is_known = code == page_db_error_ok;
     if (is_known && freq_scheduler_is_held(t, &entry, &page)) {
-        t->is_passing = true;
+        t->n_passed++;
         t->passed = entry;
+        t->is_end = t->n_passed == FREQ_SCHEDULER_PASSED_MAX;
         return page_db_error_ok;
     }
     bool is_wanted = is_known && (sch->max_n_crawls == 0 || page.n_crawls < sch->max_n_crawls);
@@ -201,7 +201,7 @@ static int freq_scheduler_take_all(Taking *t, size_t max_requests)
 {
     int code = page_db_error_ok;
     t->is_end = false;
-    t->is_passing = false;
+    t->n_passed = 0;
     t->now_s =
         t->sch->now_s != NULL ? t->sch->now_s(t->sch->now_context) : (double)wall_now().us / 1e6;
     while (code == page_db_error_ok && !t->is_end && t->request->n_urls < max_requests) {

@@ -7,9 +7,10 @@
  * crawled already are loaded, see the load functions.
  *
  * margin: when it is not negative, a page is not handed out before 1 / (frequency * (1 + margin))
- * seconds have passed since its last crawl; the request ends there. And a page that was handed out
- * is not handed out again before it was crawled (added with a new crawl), or lease_s seconds have
- * passed, which its entry says; requests pass over it. Without a margin pages are handed out by
+ * seconds have passed since its last crawl. And a page that was handed out is not handed out again
+ * before it was crawled (added with a new crawl), or lease_s seconds have passed, which its entry
+ * says. A request passes over such pages, FREQ_SCHEDULER_PASSED_MAX of them: what is due does not
+ * wait behind what is not. Without a margin pages are handed out by
  * frequency alone, whether they are crawled or not. max_n_crawls: pages that were crawled so often
  * leave the schedule; 0: never.
  *

@@ -26,6 +26,9 @@
 /* With a margin: how long a page stays out that nobody crawls or releases. */
 #define FREQ_SCHEDULER_DEFAULT_LEASE_S 600.0
 
+/* With a margin: how many pages that must wait a request passes over. */
+#define FREQ_SCHEDULER_PASSED_MAX 10000u
+
 typedef struct PageFreq {
     uint64_t hash; /* page_db_hash */
     float freq;    /* visits per second */
