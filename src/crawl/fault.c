@@ -70,13 +70,18 @@ void fault_install(void)
 {
     static const int signals[] = {SIGBUS, SIGSEGV, SIGABRT, SIGFPE};
     struct sigaction action = {.sa_handler = on_fault};
+    sigset_t unblocked;
     (void)sigemptyset(&action.sa_mask);
+    (void)sigemptyset(&unblocked);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction before;
+        (void)sigaddset(&unblocked, signals[i]);
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) {
             (void)sigaction(signals[i], &action, NULL);
         }
     }
+    /* fault_sees_damage starts the child within a handler, whose signal is blocked. */
+    (void)pthread_sigmask(SIG_UNBLOCK, &unblocked, NULL);
 }
 
 void fault_watch(const char *directory)

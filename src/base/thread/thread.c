@@ -91,9 +91,12 @@ Result thread_start(Thread *thread, const char *name, void *(*run)(void *), void
     sigset_t all;
     sigset_t before;
     (void)sigfillset(&all);
-    /* What the thread itself brings about: blocked, no handler would be asked. */
+    /* What the thread itself brings about: blocked, no handler would be asked (abort() of glibc
+     * unblocks SIGABRT only before 2.41). */
     (void)sigdelset(&all, SIGBUS);
     (void)sigdelset(&all, SIGSEGV);
+    (void)sigdelset(&all, SIGABRT);
+    (void)sigdelset(&all, SIGFPE);
     (void)pthread_sigmask(SIG_BLOCK, &all, &before);
     mutex_lock(&list_mutex);
     thread->next = list;
