@@ -43,10 +43,11 @@ ENDS = {
     # these give what they have
     "200": "bad-ports binary-html calendar close-after-one credentials deeper dns-chain dns-many dns-moving "
            "dns-truncated dripping empty endless-body endless-chunks escape-header etag-star gone-later "
-           "gzip-broken gzip-lie hang interim-storm long-urls many-headers many-links moved-later no-length "
+           "gzip-broken gzip-lie hang interim-storm long-urls many-links moved-later no-length "
            "nul-bytes reset-mid-body retry-past robots-403 robots-br robots-chain robots-costly robots-deflate "
            "robots-endless robots-gzip robots-html robots-noise robots-zstd second-answer server-errors server-recovers "
            "session short-length sitemap-blanks slow-body slow-drip soft-404 stalls stays-open truncated two-codings two-lengths",
+    "200 or -3": "many-headers",  # libcurl of Debian 13 takes 5000
     "robots -4": "silent robots-slow", "robots -3": "robots-reset", "robots 302": "robots-away",
     "robots 500": "robots-500", "robots 200": "robots-gzip-bomb robots-gzip-broken",
     "name -1": "dns-empty dns-loop dns-refused dns-servfail dns-silent dns-wrong-id",
@@ -246,7 +247,7 @@ def beside(report, path, place, table, alone):
                  harness.SANITIZED or seconds < SLACK * alone[1] + 1)
     found = outcomes(directory, names)
     missing = [(name, end, dict(found[name])) for end, row in ENDS.items() for name in row.split()
-               if found[name][end] == 0]
+               if not any(found[name][one] for one in end.split(" or "))]
     report.equal("each bad host ends as its row says", missing, [])
     report.equal("within the time that its row says", too_late(directory, requests, table, SETTINGS), [])
     told = {r.path for r in requests if r.host == "sitemap-blanks.web.test"}

@@ -171,9 +171,9 @@ def quiet_all(report, path):
         written = []
         for options in ([], ["-q"], ["--quiet"]):
             result = harness.run([f"{harness.OUT}/ragno", "export", crawl, kind, "-o", f"{path}/{kind}", *options])
-            said[kind] = result.stderr if options == [] else said[kind]
-            report.equal(f"export {kind} {options}", (result.returncode, result.stdout, result.stderr),
-                         (0, "", said[kind] if options == [] else ""))
+            told = harness.said(result.stderr)
+            said[kind] = told if options == [] else said[kind]
+            report.equal(f"export {kind} {options}", (result.returncode, result.stdout, told), (0, "", said[kind] if options == [] else ""))
             written.append(os.path.getsize(f"{path}/{kind}"))
             os.remove(f"{path}/{kind}")
         # The date in a WACZ, and so its length when packed, is another one each time.

@@ -300,6 +300,11 @@ def crawl(web, directory, *arguments, timeout=120, **delays):
     return run(crawl_command(web, directory, *arguments, **delays), timeout)
 
 
+def said(errors):
+    """What standard error says, but that languages are not recognized: a bare Debian has no libcld2."""
+    return "".join(line for line in errors.splitlines(True) if "no libcld2" not in line)
+
+
 def run(command, timeout=60, env=None):
     """Like subprocess.run with text captured; returncode is None after a time-out, which ends the
     command and everything it started."""

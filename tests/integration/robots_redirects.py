@@ -2,7 +2,9 @@
 is known for nothing else, in a circle, to nowhere. The target must be asked at its own address, and the
 server must see every host's and every address's delay."""
 import collections
+import ctypes
 import gzip
+import re
 
 import harness
 from sites import Sites, log_lines, page
@@ -122,9 +124,16 @@ def verified(report, path):
                  result.returncode == 0, result.stdout)
 
 
+def curl_version():
+    library = ctypes.CDLL("libcurl.so.4")
+    library.curl_version.restype = ctypes.c_char_p
+    return tuple(int(n) for n in re.search(rb"libcurl/(\d+)\.(\d+)", library.curl_version()).groups())
+
+
 def coded_transfers(report, path):
     """A robots.txt with a transfer coding is decoded, or counts as unreadable (as an error of the server does:
-    RFC 9309, 2.3.1.4), but never as one that allows everything. Of a page the links are found."""
+    RFC 9309, 2.3.1.4), but never as one that allows everything. Of a page the links are found. libcurl from 8.14 on takes
+    no answer with a coding that was not asked for: it is a broken one."""
     text = b"User-agent: *\nDisallow: /no\n"
     answers = {}
     for host, coding, body in (("a", "gzip, chunked", gzip.compress(text)),
@@ -136,11 +145,15 @@ def coded_transfers(report, path):
                     f"http://{host}.test/": (200, {"Content-Type": "text/html", "Transfer-Encoding": "gzip, chunked"},
                                              gzip.compress(b"<a href=/no>n</a><a href=/yes>y</a>"))}
     with Sites(path, answers) as sites:
-        result = sites.crawl(path + "/crawl", "--set", "politeness.retry=robots-error 100ms 1 drop",
+        result = sites.crawl(path + "/crawl", "--set", "politeness.retry=robots-error 100ms 1 drop, broken 100ms 1 drop",
                              *(f"http://{host}.test/" for host in "abcd"))
     report.equal("a crawl of coded transfers ends", result.returncode, 0)
-    report.same_set("forbidden pages are not asked for", sites.asked(),
+    refuses = curl_version() >= (8, 14)
+    report.same_set("forbidden pages are not asked for", sites.asked(), {"http://d.test/"} if refuses else
                     {f"http://{host}.test/{name}" for host in "ad" for name in ("", "yes")})
+    if refuses:
+        report.skip("a stored page with a transfer coding", "libcurl takes none")
+        return
     shown = harness.run([f"{harness.OUT}/ragno", "db", path + "/crawl", "get", "http://a.test/", "--body"])
     report.check("the stored page is read, too", "<a href=/no>" in shown.stdout, shown.stdout + shown.stderr)
 

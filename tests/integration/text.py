@@ -146,7 +146,7 @@ def choices(report, path):
     report.check("the summary says how to go on", re.search(r"--since (\S+)\n", said), said)
     report.equal("nothing is new since then", rows(crawl, "--status", "all", "--since", re.search(r"--since (\S+)\n", said)[1]), [])
     report.equal("a day alone", len(rows(crawl, "--since", "2001-01-01")), len(rows(crawl)))
-    report.equal("--quiet", export(crawl, "-q")[1], "")
+    report.equal("--quiet", harness.said(export(crawl, "-q")[1]), "")
     main = {row["url"]: row["text"] for row in rows(crawl, "--main")}
     report.check("--main leaves the links of the page out", main[A + "/"].startswith("Home\n\nThe quick") and
                  main[A + "/plain.txt"] == "one\n<b>two</b>\n" and main[A + "/nav"].startswith("Title\n") and "Imprint" not in main[A + "/nav"],
@@ -259,7 +259,7 @@ def readers(report, path):
         line = f"{harness.OUT}/ragno export {path}/large {' '.join(words)} 2>{path}/said | head -n 2; echo ${{PIPESTATUS[0]}}"
         done = subprocess.run(["bash", "-c", line], capture_output=True, timeout=120)
         with open(path + "/said") as file:
-            said = file.read()
+            said = harness.said(file.read())
         report.check(f"| head: {' '.join(words)}", done.stdout.decode().split("\n")[-2] == "0" and said == "", (done.stdout[-200:], said))
     full = subprocess.run([f"{harness.OUT}/ragno", "export", crawl, "text", "-o", "/dev/full"], capture_output=True)
     report.check("a full disk is said", full.returncode == 3 and b"/dev/full: No space left" in full.stderr, full.stderr)
