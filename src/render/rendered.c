@@ -20,12 +20,6 @@ const char *render_refusal_name(RenderRefusal refusal)
     return names[refusal];
 }
 
-int64_t render_trial_ms(const RenderBounds *bounds)
-{
-    int64_t part = bounds->cpu_ms / 10 > RENDER_TRIAL_MS ? bounds->cpu_ms / 10 : RENDER_TRIAL_MS;
-    return part * 2 < bounds->cpu_ms ? part : bounds->cpu_ms;
-}
-
 void rendered_init(Rendered *rendered, size_t most_document)
 {
     *rendered = (Rendered){.end = RENDER_NOTHING};

@@ -39,8 +39,6 @@ typedef enum RenderRefusal {
 const char *render_end_name(RenderEnd end);
 const char *render_refusal_name(RenderRefusal refusal);
 
-#define RENDER_TRIAL_MS 1000 /* that a trial has of CPU time, at least */
-
 typedef struct RenderBounds {
     int64_t timeout_ms;      /* of a rendering, by the clock on the wall */
     int64_t cpu_ms;          /* of a rendering: the tab, and what the browser's tabs share */
@@ -55,7 +53,7 @@ typedef struct RenderBounds {
 typedef struct RenderPage {
     const char *url;
     int64_t fetched_ms;  /* unix time in milliseconds: the page's clock starts there */
-    bool is_trial;       /* it has render_trial_ms; one that needs more is not read */
+    int64_t cpu_ms;      /* less than its bounds: one that needs more is not read; 0: all */
     const char *cookies; /* that its host had set by then: "a=b; c=d"; NULL: none */
 } RenderPage;
 
@@ -85,9 +83,6 @@ typedef struct RenderTab {
     int64_t clock_ms; /* the browser's, as it stands */
     bool has_clock;   /* it was set */
 } RenderTab;
-
-/* CPU time of a trial: a tenth of what a page has, or all of it where that is little. */
-int64_t render_trial_ms(const RenderBounds *bounds);
 
 void rendered_init(Rendered *rendered, size_t most_document);
 void rendered_destroy(Rendered *rendered);

@@ -11,7 +11,8 @@
 #include "render/render_script.h"
 #include "render/render_view.h"
 
-#define RENDERING_LOOK_MS   250   /* between two measurements of the browser */
+#define RENDERING_LOOK_MS   250   /* between two measurements of the browser, at most */
+#define RENDERING_LOOKS     5     /* while a page has its time, at least */
 #define RENDERING_READ_MS   20000 /* for reading the document */
 #define RENDERING_SCROLL_MS 5000  /* for one time that it is scrolled */
 #define RENDERING_RESCUE_MS 10000 /* for reading what there is of one that does not end */
@@ -36,6 +37,7 @@ typedef struct Rendering {
     Result result;      /* of what the listener sent */
     int64_t cpu_ms;     /* that it has */
     int64_t cpu_before; /* of the tab, when the page began */
+    MonoTime around;    /* when new processes are looked for again */
 } Rendering;
 
 /* ---- requests ---- */
@@ -455,7 +457,11 @@ static bool rendering_may_go_on(Rendering *rendering)
         rendering->is_dead = true;
         return true;
     }
-    BrowserUse use = devtools_use(rendering->devtools);
+    MonoTime now = mono_now();
+    bool is_around = !mono_before(now, rendering->around);
+    BrowserUse use =
+        is_around ? devtools_use(rendering->devtools) : devtools_use_again(rendering->devtools);
+    rendering->around = is_around ? mono_add_ms(now, RENDERING_LOOK_MS) : rendering->around;
     rendering->out->cpu_ms = use.cpu_ms - rendering->cpu_before;
     if (use.memory_bytes > rendering->bounds->memory_bytes) {
         rendering->out->end = RENDER_MEMORY;
@@ -473,7 +479,9 @@ static Result rendering_watch(Rendering *rendering, MonoTime deadline)
 {
     JsonValue message;
     JsonValue number;
-    MonoTime look = mono_add_ms(mono_now(), RENDERING_LOOK_MS);
+    int64_t part_ms = rendering->cpu_ms / RENDERING_LOOKS;
+    int64_t look_ms = part_ms < RENDERING_LOOK_MS ? part_ms : RENDERING_LOOK_MS;
+    MonoTime look = mono_add_ms(mono_now(), look_ms);
     while (!rendering->is_over && !rendering->is_dead) {
         Result rc = devtools_next(rendering->devtools, mono_earlier(deadline, look), &message);
         if (rc == RESULT_OK && !json_read_member(message, "id", &number)) {
@@ -492,7 +500,7 @@ static Result rendering_watch(Rendering *rendering, MonoTime deadline)
             if (!rendering_may_go_on(rendering)) {
                 return RESULT_TIMEOUT;
             }
-            look = mono_add_ms(now, RENDERING_LOOK_MS);
+            look = mono_add_ms(now, look_ms);
         }
     }
     return rendering->is_dead ? RESULT_CLOSED : RESULT_OK;
@@ -551,8 +559,9 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
                            .source = source,
                            .out = rendered};
     MonoTime deadline = mono_add_ms(mono_now(), bounds->timeout_ms);
-    rendering.cpu_ms = page->is_trial ? render_trial_ms(bounds) : bounds->cpu_ms;
+    rendering.cpu_ms = page->cpu_ms > 0 ? page->cpu_ms : bounds->cpu_ms;
     rendering.cpu_before = devtools_use_again(tab->devtools).cpu_ms;
+    rendering.around = mono_add_ms(mono_now(), RENDERING_LOOK_MS);
     rendered_clear(rendered);
     render_view_init(&rendering.view, tab, bounds, rendered);
     buffer_init(&rendering.url, RENDERING_URL_BYTES);

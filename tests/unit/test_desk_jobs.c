@@ -10,23 +10,57 @@ static MonoTime at_ms(int64_t ms)
     return mono_add_ms((MonoTime){0}, ms);
 }
 
-/* A page has a turn of so many milliseconds. */
+/* A page has a turn of so many milliseconds, and takes as much CPU time. */
 static Turn take(Turns *turns, uint32_t host, uint64_t page, TurnEnd end, int64_t from, int64_t ms)
 {
     Turn turn = turns_begin(turns, host, page, at_ms(from));
-    turns_end(turns, &turn, end, at_ms(from + ms));
+    turns_end(turns, &turn, end, ms, at_ms(from + ms));
     return turn;
 }
 
-static void a_page_that_needs_more_than_a_trial_is_put_back(void)
+static void a_page_that_needs_more_than_a_glance_has_a_trial_later(void)
 {
     Turns turns;
     turns_init(&turns, 10000);
-    CU_ASSERT_TRUE(take(&turns, HOST, PAGE, TURN_DEAR, 0, 1000).is_trial);
-    CU_ASSERT_TRUE(turns_is_dear(&turns, HOST, PAGE));
-    CU_ASSERT_TRUE(turns_is_dear(&turns, HOST, PAGE + 1)); /* its host has no credit */
-    CU_ASSERT_FALSE(turns_is_dear(&turns, HOST + 1, PAGE + 2));
-    CU_ASSERT_FALSE(take(&turns, HOST, PAGE, TURN_CHEAP, 1000, 1).is_trial);
+    CU_ASSERT_EQUAL(take(&turns, HOST, PAGE, TURN_DEAR, 0, 300).cpu_ms, 300);
+    CU_ASSERT_EQUAL(turns_place(&turns, HOST, PAGE), TURN_LATER);
+    CU_ASSERT_EQUAL(turns_place(&turns, HOST, PAGE + 2), TURN_IS_DEAR); /* its host has no credit */
+    CU_ASSERT_EQUAL(turns_place(&turns, HOST + 1, PAGE + 3), TURN_AT_ONCE);
+    CU_ASSERT_EQUAL(take(&turns, HOST, PAGE, TURN_CHEAP, 300, 600).cpu_ms, 1000);
+    CU_ASSERT_EQUAL(turns_place(&turns, HOST, PAGE + 2), TURN_AT_ONCE); /* it was enough */
+    CU_ASSERT_EQUAL(take(&turns, HOST, PAGE + 2, TURN_CHEAP, 900, 600).cpu_ms, 1000);
+    CU_ASSERT_EQUAL(turns.n_later, 0);
+    turns_destroy(&turns);
+}
+
+static void a_page_that_needs_more_than_a_trial_is_dear(void)
+{
+    Turns turns;
+    turns_init(&turns, 10000);
+    (void)take(&turns, HOST, PAGE, TURN_DEAR, 0, 300);
+    CU_ASSERT_EQUAL(take(&turns, HOST, PAGE, TURN_DEAR, 300, 1000).cpu_ms, 1000);
+    CU_ASSERT_EQUAL(turns_place(&turns, HOST, PAGE), TURN_IS_DEAR);
+    CU_ASSERT_EQUAL(turns_place(&turns, HOST, PAGE + 2), TURN_IS_DEAR);
+    CU_ASSERT_EQUAL(take(&turns, HOST, PAGE, TURN_CHEAP, 1300, 1).cpu_ms, 10000);
+    turns_destroy(&turns);
+}
+
+static void a_glance_goes_by_what_pages_take(void)
+{
+    Turns turns;
+    turns_init(&turns, 10000);
+    for (uint32_t i = 0; i < 99; i++) { /* one that takes much weighs no more than another */
+        (void)take(&turns, HOST + 2 + i, i, TURN_CHEAP, 0, i % 9 == 0 ? 900 : 200);
+    }
+    int64_t glance = turns_begin(&turns, HOST, PAGE, at_ms(0)).cpu_ms;
+    CU_ASSERT_TRUE(glance > 500 && glance < 700);
+    for (uint32_t i = 0; i < 99; i++) {
+        (void)take(&turns, HOST + 2 + i, i, TURN_CHEAP, 0, 1);
+    }
+    CU_ASSERT_TRUE(turns_begin(&turns, HOST, PAGE, at_ms(0)).cpu_ms >= 250);
+    turns_destroy(&turns);
+    turns_init(&turns, 500); /* where a glance is most of what it has */
+    CU_ASSERT_EQUAL(turns_begin(&turns, HOST, PAGE, at_ms(0)).cpu_ms, 500);
     turns_destroy(&turns);
 }
 
@@ -35,65 +69,74 @@ static void a_host_with_credit_has_another_turn_at_once(void)
     Turns turns;
     turns_init(&turns, 10000);
     for (uint64_t i = 0; i < 20; i++) {
-        CU_ASSERT_TRUE(take(&turns, HOST, i, TURN_CHEAP, 0, 100).is_trial);
+        CU_ASSERT_TRUE(take(&turns, HOST, i, TURN_CHEAP, 0, 100).cpu_ms <= 1000);
     }
-    CU_ASSERT_TRUE(take(&turns, HOST, PAGE, TURN_DEAR, 0, 1000).is_trial);
-    CU_ASSERT_FALSE(turns_is_dear(&turns, HOST, PAGE));
-    Turn again = take(&turns, HOST, PAGE, TURN_DEAR, 0, 10000);
-    CU_ASSERT_FALSE(again.is_trial);
-    CU_ASSERT_FALSE(again.is_dear);
-    CU_ASSERT_TRUE(turns_is_dear(&turns, HOST, PAGE + 1)); /* which takes all of it */
+    CU_ASSERT_EQUAL(take(&turns, HOST, PAGE, TURN_DEAR, 0, 1000).cpu_ms, 1000);
+    CU_ASSERT_EQUAL(turns_place(&turns, HOST, PAGE), TURN_AT_ONCE);
+    CU_ASSERT_EQUAL(take(&turns, HOST, PAGE, TURN_DEAR, 0, 10000).cpu_ms, 10000);
+    CU_ASSERT_EQUAL(turns_place(&turns, HOST, PAGE + 1), TURN_IS_DEAR); /* which takes all of it */
     turns_destroy(&turns);
+}
+
+/* A host whose pages are dear, since the first of them has had 500 ms. */
+static void begin_dear(Turns *turns, int64_t most_ms)
+{
+    turns_init(turns, most_ms);
+    (void)take(turns, HOST, PAGE, TURN_DEAR, 0, 200);
+    (void)take(turns, HOST, PAGE, TURN_DEAR, 200, 300);
+    CU_ASSERT_EQUAL(turns_place(turns, HOST, PAGE), TURN_IS_DEAR);
 }
 
 /* Whether a dear page may begin, when a page of another host has just had its turn. */
 static bool beside_others(Turns *turns, int64_t now)
 {
     (void)take(turns, HOST + 1, PAGE + 1, TURN_CHEAP, now, 0);
-    return turns_may_begin_dear(turns, at_ms(now));
+    return turns_may_begin(turns, TURN_IS_DEAR, at_ms(now));
 }
 
 static void dear_pages_have_a_twentieth_of_the_time(void)
 {
     Turns turns;
-    turns_init(&turns, 1000);
-    (void)take(&turns, HOST, PAGE, TURN_DEAR, 0, 500);
+    begin_dear(&turns, 10000);
+    const int64_t saved = (int64_t)10500 * TURNS_SHARE;
     CU_ASSERT_FALSE(beside_others(&turns, 501));
-    CU_ASSERT_FALSE(beside_others(&turns, (int64_t)1500 * TURNS_SHARE - 1));
-    CU_ASSERT_TRUE(beside_others(&turns, (int64_t)1500 * TURNS_SHARE));
-    int64_t now = (int64_t)1500 * TURNS_SHARE;
-    Turn turn = turns_begin(&turns, HOST, PAGE, at_ms(now));
-    CU_ASSERT_TRUE(turn.is_dear);
-    CU_ASSERT_FALSE(beside_others(&turns, now * 100)); /* one at a time */
-    turns_end(&turns, &turn, TURN_DEAR, at_ms(now + 1000));
-    CU_ASSERT_FALSE(beside_others(&turns, now + 1000));
-    CU_ASSERT_TRUE(beside_others(&turns, (int64_t)2500 * TURNS_SHARE));
+    CU_ASSERT_FALSE(beside_others(&turns, saved - 1));
+    CU_ASSERT_TRUE(turns_may_begin(&turns, TURN_LATER, at_ms(saved - 1))); /* which needs less */
+    CU_ASSERT_TRUE(turns_may_begin(&turns, TURN_AT_ONCE, at_ms(501)));
+    CU_ASSERT_TRUE(beside_others(&turns, saved));
+    Turn turn = turns_begin(&turns, HOST, PAGE, at_ms(saved));
+    CU_ASSERT_EQUAL(turn.place, TURN_IS_DEAR);
+    CU_ASSERT_FALSE(beside_others(&turns, saved * 100)); /* one at a time */
+    turns_end(&turns, &turn, TURN_DEAR, 10000, at_ms(saved + 10000));
+    CU_ASSERT_FALSE(beside_others(&turns, saved + 10000));
+    CU_ASSERT_TRUE(beside_others(&turns, (int64_t)20500 * TURNS_SHARE));
     turns_destroy(&turns);
 }
 
 static void dear_pages_have_all_of_it_when_no_other_comes(void)
 {
+    const int64_t most = 1000000;
     Turns turns;
-    turns_init(&turns, 1000000);
-    (void)take(&turns, HOST, PAGE, TURN_DEAR, 0, 500);
-    CU_ASSERT_FALSE(turns_may_begin_dear(&turns, at_ms(500 + TURNS_PAUSE - 1)));
-    CU_ASSERT_TRUE(turns_may_begin_dear(&turns, at_ms(500 + TURNS_PAUSE)));
-    Turn turn = turns_begin(&turns, HOST, PAGE, at_ms(500 + TURNS_PAUSE));
-    CU_ASSERT_TRUE(turn.is_dear);
-    CU_ASSERT_TRUE(turns_may_begin_dear(&turns, at_ms(600 + TURNS_PAUSE))); /* beside it */
-    CU_ASSERT_FALSE(beside_others(&turns, 700 + TURNS_PAUSE));
-    turns_end(&turns, &turn, TURN_DEAR, at_ms(800 + TURNS_PAUSE));
-    CU_ASSERT_FALSE(turns_may_begin_dear(&turns, at_ms(900 + TURNS_PAUSE)));
+    begin_dear(&turns, most);
+    CU_ASSERT_FALSE(turns_may_begin(&turns, TURN_IS_DEAR, at_ms(200 + most - 1)));
+    CU_ASSERT_TRUE(turns_may_begin(&turns, TURN_LATER, at_ms(200 + most / 10)));
+    CU_ASSERT_TRUE(turns_may_begin(&turns, TURN_IS_DEAR, at_ms(200 + most)));
+    Turn turn = turns_begin(&turns, HOST, PAGE, at_ms(200 + most));
+    CU_ASSERT_EQUAL(turn.place, TURN_IS_DEAR);
+    CU_ASSERT_TRUE(turns_may_begin(&turns, TURN_IS_DEAR, at_ms(600 + most))); /* beside it */
+    CU_ASSERT_FALSE(beside_others(&turns, 700 + most));
+    turns_end(&turns, &turn, TURN_DEAR, 100, at_ms(800 + most));
+    CU_ASSERT_FALSE(turns_may_begin(&turns, TURN_IS_DEAR, at_ms(900 + most)));
     turns_destroy(&turns);
 }
 
 static void a_page_that_no_browser_has_seen_changes_nothing(void)
 {
     Turns turns;
-    turns_init(&turns, 1000);
+    turns_init(&turns, 10000);
     (void)take(&turns, HOST, PAGE, TURN_UNSEEN, 0, 5000);
-    CU_ASSERT_FALSE(turns_is_dear(&turns, HOST, PAGE));
-    CU_ASSERT_TRUE(take(&turns, HOST, PAGE, TURN_CHEAP, 0, 1).is_trial);
+    CU_ASSERT_EQUAL(turns_place(&turns, HOST, PAGE), TURN_AT_ONCE);
+    CU_ASSERT_EQUAL(take(&turns, HOST, PAGE, TURN_CHEAP, 0, 1).cpu_ms, 300);
     turns_destroy(&turns);
 }
 
@@ -109,8 +152,11 @@ static void what_is_remembered_is_bounded(void)
 }
 
 UNIT_MAIN("desk_jobs",
-          {"a page that needs more than a trial is put back",
-           a_page_that_needs_more_than_a_trial_is_put_back},
+          {"a page that needs more than a glance has a trial later",
+           a_page_that_needs_more_than_a_glance_has_a_trial_later},
+          {"a page that needs more than a trial is dear",
+           a_page_that_needs_more_than_a_trial_is_dear},
+          {"a glance goes by what pages take", a_glance_goes_by_what_pages_take},
           {"a host with credit has another turn at once",
            a_host_with_credit_has_another_turn_at_once},
           {"dear pages have a twentieth of the time", dear_pages_have_a_twentieth_of_the_time},

@@ -18,13 +18,17 @@
 
 #define TURNS_BEST  8 /* what a host may have to its credit */
 #define TURNS_PRICE 2 /* cheap pages make up for a dear one */
+#define TURNS_TIMES 3 /* what pages usually take, for a glance */
 
-/* Credits of hosts, from -TURNS_BEST to TURNS_BEST: their addresses are what the map holds. */
+/* What maps hold are addresses in here: credits of hosts, from -TURNS_BEST to TURNS_BEST, and what
+ * was not enough for a page. */
 static char turns_credits[2 * TURNS_BEST + 1];
+static char turns_glanced;
+static char turns_tried;
 
 void turns_init(Turns *turns, int64_t most_ms)
 {
-    *turns = (Turns){.most_ms = most_ms};
+    *turns = (Turns){.most_ms = most_ms, .usual_ms = TURNS_USUAL};
     map_init(&turns->hosts);
     map_init(&turns->pages);
 }
@@ -41,33 +45,67 @@ static int turns_credit(const Turns *turns, uint32_t host)
     return credit == NULL ? 0 : (int)(credit - turns_credits) - TURNS_BEST;
 }
 
-/* Whether its trial was not enough. */
-static bool turns_is_slow(const Turns *turns, uint64_t page)
-{
-    return map_get(&turns->pages, map_key(page)) != NULL;
-}
-
-bool turns_is_dear(const Turns *turns, uint32_t host, uint64_t page)
+TurnPlace turns_place(const Turns *turns, uint32_t host, uint64_t page)
 {
     int credit = turns_credit(turns, host);
-    return credit < 0 || (credit == 0 && turns_is_slow(turns, page));
+    const char *known = map_get(&turns->pages, map_key(page));
+    if (known == &turns_glanced) {
+        return TURN_LATER;
+    }
+    return credit < 0 || (credit == 0 && known != NULL) ? TURN_IS_DEAR : TURN_AT_ONCE;
 }
 
-bool turns_may_begin_dear(const Turns *turns, MonoTime now)
+/* A part that is most of it is all of it. */
+static int64_t turns_part(const Turns *turns, int64_t part_ms)
 {
-    int64_t saved_ms = mono_ms_between(turns->begun, now) / TURNS_SHARE - turns->dear_ms;
-    bool is_saved = turns->n_dear == 0 && saved_ms >= turns->most_ms;
-    return !turns->has_begun || is_saved || mono_ms_between(turns->other, now) >= TURNS_PAUSE;
+    return part_ms * 2 < turns->most_ms ? part_ms : turns->most_ms;
+}
+
+int64_t turns_trial_ms(const Turns *turns)
+{
+    int64_t tenth = turns->most_ms / 10;
+    return turns_part(turns, tenth > TURNS_TRIAL ? tenth : TURNS_TRIAL);
+}
+
+static int64_t turns_glance_ms(const Turns *turns)
+{
+    int64_t trial = turns_trial_ms(turns);
+    int64_t glance = turns_part(turns, turns->usual_ms * TURNS_TIMES);
+    return glance < trial ? glance : trial;
+}
+
+/* CPU time of a page whose turn comes. */
+static int64_t turns_cpu_ms(const Turns *turns, uint32_t host, uint64_t page, TurnPlace place)
+{
+    if (place == TURN_LATER) {
+        return turns_trial_ms(turns);
+    }
+    if (place == TURN_IS_DEAR || map_get(&turns->pages, map_key(page)) != NULL) {
+        return turns->most_ms;
+    }
+    return turns_credit(turns, host) > 0 ? turns_trial_ms(turns) : turns_glance_ms(turns);
+}
+
+bool turns_may_begin(const Turns *turns, TurnPlace place, MonoTime now)
+{
+    int64_t needs_ms = place == TURN_LATER ? turns_trial_ms(turns) : turns->most_ms;
+    int64_t saved_ms = mono_ms_between(turns->begun, now) / TURNS_SHARE - turns->later_ms;
+    bool is_saved = turns->n_later == 0 && saved_ms >= needs_ms;
+    return place == TURN_AT_ONCE || !turns->has_begun || is_saved ||
+           mono_ms_between(turns->other, now) >= needs_ms;
 }
 
 Turn turns_begin(Turns *turns, uint32_t host, uint64_t page, MonoTime now)
 {
-    Turn turn = {
-        .host = host, .page = page, .is_dear = turns_is_dear(turns, host, page), .begun = now};
-    turn.is_trial = !turn.is_dear && !turns_is_slow(turns, page);
-    turns->n_dear += turn.is_dear;
+    TurnPlace place = turns_place(turns, host, page);
+    Turn turn = {.host = host,
+                 .page = page,
+                 .place = place,
+                 .cpu_ms = turns_cpu_ms(turns, host, page, place),
+                 .begun = now};
+    turns->n_later += place != TURN_AT_ONCE;
     turns->begun = turns->has_begun ? turns->begun : now;
-    turns->other = turn.is_dear && turns->has_begun ? turns->other : now;
+    turns->other = place != TURN_AT_ONCE && turns->has_begun ? turns->other : now;
     turns->has_begun = true;
     return turn;
 }
@@ -82,25 +120,45 @@ static void turns_put(Map *map, uint64_t key, char *value)
     (void)map_put(map, map_key(key), value);
 }
 
-void turns_end(Turns *turns, const Turn *turn, TurnEnd end, MonoTime now)
+/* What is left of a host's credit when one of its pages was not content with what it had. */
+static int turns_charge(const Turns *turns, const Turn *turn, int credit)
+{
+    if (turn->cpu_ms < turns_trial_ms(turns)) {
+        return -1; /* nothing is known of it but a glance */
+    }
+    int charged = credit - TURNS_PRICE < -TURNS_BEST ? credit : credit - TURNS_PRICE;
+    return turn->cpu_ms == turns->most_ms && charged > -1 ? -1 : charged;
+}
+
+/* A step towards what a page took, however far that is: so half of them are above. */
+static void turns_note_usual(Turns *turns, int64_t cpu_ms)
+{
+    int64_t step = turns->usual_ms / 8;
+    turns->usual_ms += cpu_ms > turns->usual_ms ? step : 0;
+    turns->usual_ms -= cpu_ms < turns->usual_ms && turns->usual_ms > TURNS_USUAL ? step : 0;
+}
+
+void turns_end(Turns *turns, const Turn *turn, TurnEnd end, int64_t cpu_ms, MonoTime now)
 {
     int credit = turns_credit(turns, turn->host);
-    turns->n_dear -= turn->is_dear;
-    turns->other = turn->is_dear ? turns->other : now;
-    if (turn->is_dear || end == TURN_DEAR) {
-        turns->dear_ms += mono_ms_between(turn->begun, now);
+    bool is_later = turn->place != TURN_AT_ONCE;
+    turns->n_later -= is_later;
+    turns->other = is_later ? turns->other : now;
+    if (is_later || end == TURN_DEAR) {
+        turns->later_ms += mono_ms_between(turn->begun, now);
     }
     switch (end) {
     case TURN_UNSEEN:
         return;
     case TURN_CHEAP:
-        credit += credit < TURNS_BEST;
+        credit = turn->place == TURN_LATER && credit < 0 ? 1 : credit + (credit < TURNS_BEST);
+        turns_note_usual(turns, cpu_ms);
         (void)map_remove(&turns->pages, map_key(turn->page));
         break;
     case TURN_DEAR:
-        credit -= credit - TURNS_PRICE < -TURNS_BEST ? 0 : TURNS_PRICE;
-        credit = turn->is_trial || credit < 0 ? credit : -1;
-        turns_put(&turns->pages, turn->page, turns_credits);
+        credit = turns_charge(turns, turn, credit);
+        turns_put(&turns->pages, turn->page,
+                  turn->cpu_ms < turns_trial_ms(turns) ? &turns_glanced : &turns_tried);
         break;
     }
     turns_put(&turns->hosts, turn->host, &turns_credits[credit + TURNS_BEST]);
@@ -177,7 +235,7 @@ static bool jobs_has_come(DeskJobs *jobs, MDB_txn *txn, const RenderJob *job,
 
 /* Which job is looked for. */
 typedef struct DeskWish {
-    bool is_dear;
+    TurnPlace place;
     bool is_quiet; /* what is lacking will not come */
     Buffer *url;   /* scratch */
 } DeskWish;
@@ -203,10 +261,10 @@ static Result jobs_get(DeskJobs *jobs, MDB_txn *txn, uint64_t page, Buffer *url,
     return RESULT_OK;
 }
 
-/* Whether a job is one of those that are looked for: dear ones, or the others. */
+/* Whether a job is one of those that are looked for. */
 static bool jobs_is_wanted(const DeskJobs *jobs, const DeskWish *wish, const DeskJob *job)
 {
-    return turns_is_dear(&jobs->turns, job->host, job->page) == wish->is_dear;
+    return turns_place(&jobs->turns, job->host, job->page) == wish->place;
 }
 
 /* A job, LACKING or ASKED, whose requisites have come, or will not. */
@@ -264,7 +322,7 @@ static bool jobs_find_locked(DeskJobs *jobs, MDB_txn *txn, const DeskWish *wish,
            jobs_find_waiting_locked(jobs, txn, wish, job);
 }
 
-/* Finds a job, and takes it if that is wanted: others before dear ones. */
+/* Finds a job, and takes it if that is wanted: those that were put back behind the others. */
 static bool jobs_find(DeskJobs *jobs, bool take, DeskJob *found)
 {
     MDB_txn *txn = NULL;
@@ -277,19 +335,21 @@ static bool jobs_find(DeskJobs *jobs, bool take, DeskJob *found)
     mutex_lock(&jobs->mutex);
     jobs_sweep_locked(jobs, txn);
     DeskWish wish = {.is_quiet = is_quiet && jobs->under_way.count == 0, .url = &url};
-    bool has_job = jobs_find_locked(jobs, txn, &wish, found);
-    bool are_dear = jobs->under_way.count <= jobs->turns.n_dear; /* all that are under way */
-    if (!has_job && ((are_dear && (is_quiet || jobs->options.quiet == NULL)) ||
-                     turns_may_begin_dear(&jobs->turns, mono_now()))) {
-        wish.is_dear = true;
-        has_job = jobs_find_locked(jobs, txn, &wish, found);
+    /* Whether nothing else is left: all that are under way were put back. */
+    bool is_rest =
+        jobs->under_way.count <= jobs->turns.n_later && (is_quiet || jobs->options.quiet == NULL);
+    bool has_job = false;
+    for (int place = TURN_AT_ONCE; place < TURN_PLACES && !has_job; place++) {
+        wish.place = (TurnPlace)place;
+        has_job = (is_rest || turns_may_begin(&jobs->turns, wish.place, mono_now())) &&
+                  jobs_find_locked(jobs, txn, &wish, found);
     }
     DeskJob *mine = has_job && take ? malloc(sizeof *mine) : NULL;
     if (mine != NULL) {
         found->turn = turns_begin(&jobs->turns, found->host, found->page, mono_now());
         *mine = *found;
         if (map_put(&jobs->under_way, map_key(mine->page), mine) != RESULT_OK) {
-            turns_end(&jobs->turns, &mine->turn, TURN_UNSEEN, mono_now());
+            turns_end(&jobs->turns, &mine->turn, TURN_UNSEEN, 0, mono_now());
             free(mine);
             has_job = false;
         }
@@ -335,10 +395,10 @@ void desk_jobs_note_asking(DeskJobs *jobs, uint64_t page)
     mutex_unlock(&jobs->mutex);
 }
 
-void desk_jobs_end_turn(DeskJobs *jobs, const DeskJob *job, TurnEnd end)
+void desk_jobs_end_turn(DeskJobs *jobs, const DeskJob *job, TurnEnd end, int64_t cpu_ms)
 {
     mutex_lock(&jobs->mutex);
-    turns_end(&jobs->turns, &job->turn, end, mono_now());
+    turns_end(&jobs->turns, &job->turn, end, cpu_ms, mono_now());
     mutex_unlock(&jobs->mutex);
 }
 
@@ -376,10 +436,12 @@ bool desk_jobs_hold(DeskJobs *jobs)
     mutex_lock(&jobs->mutex);
     jobs_sweep_locked(jobs, txn);
     bool holds =
-        jobs->under_way.count > 0 || (rc == RESULT_OK && totals.jobs[RENDER_JOB_LACKING] > 0) ||
-        (rc == RESULT_OK && totals.jobs[RENDER_JOB_ASKED] > 0) ||
-        jobs_find_waiting_locked(jobs, txn, &(DeskWish){.url = &url}, &job) ||
-        jobs_find_waiting_locked(jobs, txn, &(DeskWish){.is_dear = true, .url = &url}, &job);
+        jobs->under_way.count > 0 ||
+        (rc == RESULT_OK && totals.jobs[RENDER_JOB_LACKING] + totals.jobs[RENDER_JOB_ASKED] > 0);
+    for (int place = TURN_AT_ONCE; place < TURN_PLACES && !holds; place++) {
+        DeskWish wish = {.place = (TurnPlace)place, .url = &url};
+        holds = jobs_find_waiting_locked(jobs, txn, &wish, &job);
+    }
     mutex_unlock(&jobs->mutex);
     buffer_destroy(&url);
     page_db_txn_abort(jobs->options.db, txn);

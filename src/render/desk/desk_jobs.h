@@ -3,22 +3,26 @@
  *   desk_jobs_take --> a thread has it --> [its result is under way] --> ingest has changed it
  *                            '--> desk_jobs_give_back: nobody has it
  *
- *   turns_begin --> [trial: a part of the CPU time] --> it settled: cheap
- *                            '--> it needs more: put back, it has all of it in a later turn
+ *   AT_ONCE [a glance, or a trial] --> it settled: its host has more credit
+ *      '--> the glance was not enough: LATER [a trial] --> it settled
+ *                                        '--> nor the trial: DEAR [all of the CPU time]
  *
  * What: first comes the job that has waited longest for pages which have come, then the one that
- * needs a browser most; dear ones behind all others. A job that somebody has is remembered as it
- * was when it was taken: while it stands so in the table, its result is under way.
- * Turns keep pages that fight their browser from holding up the others. A host has a credit, by
- * what its pages needed. A page is dear when its host has less than none, or none and the page's
- * trial was not enough; where there is credit it has another turn at once, and what needs more even
- * then takes all of the credit. Dear pages have a twentieth of the time that has passed, saved up
- * before it is spent, until no other page has come for a while, or nothing else is left to do: what
- * other pages have brought counts as left until it is written down. So a hostile page costs the
- * others a trial, a host of hostile pages costs them a few, and in a crawl of heavy pages no
- * browser stands idle. Owns: its memory of jobs under way. Table, database and configuration are
- * borrowed. Threads: all functions but those of turns lock. Invariants: a job is taken by one
- * thread at a time, and again only when ingest has changed it. */
+ * needs a browser most. A job that somebody has is remembered as it was when it was taken: while it
+ * stands so in the table, its result is under way.
+ * Turns keep pages that fight their browser from holding up the others, as a multilevel feedback
+ * queue does: what a page may take depends on what its host's pages have taken. A host of which
+ * nothing is known has a glance, thrice what pages usually take that settle; one with credit has a
+ * trial. Where that is not enough, the page is put back, behind all others, and so are the other
+ * pages of a host without credit; where there is some, it has all of its time at once, and what
+ * needs more even then takes all of the credit. Pages that were put back have a twentieth of the
+ * time that has passed, saved up before it is spent, until no other page has come for as long as
+ * they may take, or nothing else is left to do: what other pages have brought counts as left until
+ * it is written down. So a hostile page costs the others a glance, a host of hostile pages costs
+ * them a few trials, and in a crawl of heavy pages no browser stands idle. Owns: its memory of jobs
+ * under way. Table, database and configuration are borrowed. Threads: all functions but those of
+ * turns lock. Invariants: a job is taken by one thread at a time, and again only when ingest has
+ * changed it. */
 #ifndef RENDER_DESK_DESK_JOBS_H
 #define RENDER_DESK_DESK_JOBS_H
 
@@ -32,26 +36,31 @@
 #include "store/pages/page_db_read.h"
 
 #define TURNS_MOST  100000u /* hosts, and pages, that are remembered */
-#define TURNS_SHARE 20      /* dear pages have one part of so many of the time */
-#define TURNS_PAUSE 10000   /* ms without any other page: dear ones hold nobody up */
+#define TURNS_SHARE 20      /* pages that were put back have one part of so many of the time */
+#define TURNS_TRIAL 1000    /* ms of CPU time: a tenth of what a page has, but no less than this */
+#define TURNS_USUAL 100     /* ms of CPU time that a page takes, as long as none is known */
+
+/* When a page's turn comes, beside others that wait. */
+typedef enum TurnPlace { TURN_AT_ONCE, TURN_LATER, TURN_IS_DEAR, TURN_PLACES } TurnPlace;
 
 typedef struct Turns {
-    Map hosts;       /* by id: how many of its pages were cheap rather than dear */
-    Map pages;       /* by index: those whose trial was not enough */
-    unsigned n_dear; /* that a browser has */
-    int64_t most_ms; /* that one of them takes, about */
-    int64_t dear_ms; /* that they, and trials that were not enough, have taken */
+    Map hosts;        /* by id: how many of its pages were cheap rather than dear */
+    Map pages;        /* by index: what was not enough, a glance or a trial */
+    unsigned n_later; /* that a browser has, and were put back before */
+    int64_t most_ms;  /* CPU time that a page has */
+    int64_t usual_ms; /* that pages which settle take: their median, about */
+    int64_t later_ms; /* that those which were put back have taken, by the clock */
     bool has_begun;
     MonoTime begun; /* the first page of all */
-    MonoTime other; /* a browser had one that was not dear */
+    MonoTime other; /* a browser had one that was not put back before */
 } Turns;
 
 /* A page while a browser has it. */
 typedef struct Turn {
     uint32_t host;
     uint64_t page;
-    bool is_dear;
-    bool is_trial; /* else it has the whole bounds */
+    TurnPlace place;
+    int64_t cpu_ms; /* that it has */
     MonoTime begun;
 } Turn;
 
@@ -61,14 +70,17 @@ typedef enum TurnEnd {
     TURN_DEAR
 } TurnEnd;
 
-/* most_ms: what one page has. */
+/* most_ms: CPU time that one page has. */
 void turns_init(Turns *turns, int64_t most_ms);
 void turns_destroy(Turns *turns);
-bool turns_is_dear(const Turns *turns, uint32_t host, uint64_t page);
-/* Whether a dear page may begin beside others that wait. */
-bool turns_may_begin_dear(const Turns *turns, MonoTime now);
+TurnPlace turns_place(const Turns *turns, uint32_t host, uint64_t page);
+/* Whether a page with this place may begin beside others that wait. */
+bool turns_may_begin(const Turns *turns, TurnPlace place, MonoTime now);
+/* What a trial has. */
+int64_t turns_trial_ms(const Turns *turns);
 Turn turns_begin(Turns *turns, uint32_t host, uint64_t page, MonoTime now);
-void turns_end(Turns *turns, const Turn *turn, TurnEnd end, MonoTime now);
+/* cpu_ms: that it took. */
+void turns_end(Turns *turns, const Turn *turn, TurnEnd end, int64_t cpu_ms, MonoTime now);
 
 #define DESK_JOBS_FREE 100u /* renderings that render.share does not count */
 
@@ -110,8 +122,8 @@ bool desk_jobs_take(DeskJobs *jobs, DeskJob *job);
 void desk_jobs_give_back(DeskJobs *jobs, uint64_t page);
 /* Of what was taken nothing but a guess is under way. */
 void desk_jobs_note_asking(DeskJobs *jobs, uint64_t page);
-/* The browser has it no more. */
-void desk_jobs_end_turn(DeskJobs *jobs, const DeskJob *job, TurnEnd end);
+/* The browser has it no more; cpu_ms: that it took. */
+void desk_jobs_end_turn(DeskJobs *jobs, const DeskJob *job, TurnEnd end, int64_t cpu_ms);
 /* Nobody waits for one any more. */
 void desk_jobs_close(DeskJobs *jobs);
 /* Whether none can be taken, and no result is under way. */

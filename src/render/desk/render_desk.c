@@ -271,15 +271,13 @@ static Result desk_render(DeskThread *self, DeskPage *page, int64_t *cpu_ms)
 {
     RenderPage what = {.url = buffer_string(&self->url),
                        .fetched_ms = page->fetched.us / 1000,
-                       .is_trial = page->job.turn.is_trial &&
-                                   render_trial_ms(&self->desk->renderer.bounds) <
-                                       self->desk->renderer.bounds.cpu_ms,
+                       .cpu_ms = page->job.turn.cpu_ms,
                        .cookies = buffer_string(&page->cookies)};
     RenderSource source = {.ask = guesses_ask, .context = &self->guesses};
     Result rc = RESULT_OK;
     bool is_lost = true;
     bool is_alone = false;
-    unsigned left = what.is_trial ? 1 : DESK_TRIES;
+    unsigned left = what.cpu_ms < self->desk->renderer.bounds.cpu_ms ? 1 : DESK_TRIES;
     while (left > 0 && rc == RESULT_OK && is_lost) {
         uint64_t near = archive_source_near(self->source.archive);
         rc = renderer_render(self->renderer, &what, &source, is_alone, &self->rendered);
@@ -315,20 +313,20 @@ static Result desk_do_without(DeskThread *self, const DeskPage *page)
     return buffer_append(&rendered->lacking, page->asks.data, page->asks.length);
 }
 
-/* Ends the page's turn. False: it was a trial that was not enough, and the page has another turn.
- */
+/* Ends the page's turn. False: it had a part of its time, which was not enough, and has another
+ * turn. */
 static bool desk_end_turn(DeskThread *self, const DeskJob *job, bool was_seen, int64_t *cpu_ms)
 {
     RenderDesk *desk = self->desk;
     RenderEnd end = self->rendered.end;
-    int64_t trial_ms = render_trial_ms(&desk->renderer.bounds);
-    bool is_trial = job->turn.is_trial && trial_ms < desk->renderer.bounds.cpu_ms;
+    bool is_part = job->turn.cpu_ms < desk->renderer.bounds.cpu_ms;
     bool is_settled = end == RENDER_SETTLED || end == RENDER_NOTHING;
-    bool is_cheap = is_settled && (is_trial || *cpu_ms <= trial_ms); /* or its browser's start */
+    bool is_cheap = /* or its browser's start */
+        is_settled && (is_part || *cpu_ms <= turns_trial_ms(&desk->jobs.turns));
     TurnEnd seen = is_cheap ? TURN_CHEAP : TURN_DEAR;
-    desk_jobs_end_turn(&desk->jobs, job, was_seen ? seen : TURN_UNSEEN);
+    desk_jobs_end_turn(&desk->jobs, job, was_seen ? seen : TURN_UNSEEN, *cpu_ms);
     bool is_stopped = end == RENDER_CPU || end == RENDER_MEMORY || end == RENDER_CRASHED;
-    bool is_enough = !was_seen || !is_trial || !is_stopped;
+    bool is_enough = !was_seen || !is_part || !is_stopped;
     *cpu_ms += is_enough ? self->owed_ms : 0;
     self->owed_ms = is_enough ? 0 : self->owed_ms + *cpu_ms;
     return is_enough;
