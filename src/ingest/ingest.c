@@ -10,7 +10,8 @@
 
 #define TAKE                                                                                       \
     8u /* pages from the queue at a time: the most by which a batch passes its bound of links */
-#define GATHER 64u /* the thread sleeps until this number is there, or its batch is complete */
+#define CHORE_SHARE 4   /* while the thread is behind, chores have a quarter of its time */
+#define GATHER      64u /* the thread sleeps until this number is there, or its batch is complete */
 
 struct Ingest {
     IngestWriter writer;
@@ -22,7 +23,8 @@ struct Ingest {
     MonoTime last_batch; /* when the queue was last emptied */
     IngestChore chores[INGEST_MAX_CHORES];
     size_t n_chores;
-    size_t next_chore; /* has its turn */
+    size_t next_chore;    /* has its turn */
+    MonoTime chore_after; /* while the thread is behind, the next piece of one begins no sooner */
 };
 
 /* ---- thread ---- */
@@ -90,11 +92,11 @@ static Result ingest_take(Ingest *ingest, size_t n, size_t least, MonoTime deadl
     return rc;
 }
 
-/* Then nothing more comes before something is committed. */
+/* Then nothing more that is large comes before something is committed, or nothing at all. */
 static bool parsing_waits(const Ingest *ingest)
 {
     return ingest->writer.options.results != NULL &&
-           !byte_gate_is_open(ingest->writer.options.results);
+           !byte_gate_is_open_for(ingest->writer.options.results, BYTE_GATE_LARGE);
 }
 
 /* How long a batch is collected. */
@@ -102,6 +104,25 @@ static int64_t patience_ms(const Ingest *ingest)
 {
     return ingest_patience_ms(&ingest->writer.patience, ingest->writer.options.batch_time_ms,
                               ingest->writer.sinks.hungry(ingest->writer.sinks.context));
+}
+
+/* Whether results come faster than they are written, and fetchers have enough to do. Then a chore
+ * has a CHORE_SHARE of the time: it may have work for hours, as the merge of what a few pages link.
+ */
+static bool ingest_is_behind(Ingest *ingest)
+{
+    return !ingest->writer.sinks.hungry(ingest->writer.sinks.context) &&
+           (queue_count(&ingest->queue) > ingest->writer.options.queue / 4 ||
+            parsing_waits(ingest));
+}
+
+/* A piece of a chore, in a transaction of its own. */
+static void ingest_commit_chore(Ingest *ingest, const IngestChore *chore)
+{
+    MonoTime start = mono_now();
+    commit(ingest, chore);
+    MonoTime end = mono_now();
+    ingest->chore_after.ns = end.ns + (CHORE_SHARE - 1) * (end.ns - start.ns);
 }
 
 /* Whether a chore may go first: no result waits longer for its commit than it would anyway. */
@@ -178,8 +199,9 @@ static Result ingest_turn(Ingest *ingest)
         }
         ingest->last_batch = mono_now();
     }
-    if (chore != NULL && rc != RESULT_CLOSED) {
-        commit(ingest, chore);
+    if (chore != NULL && rc != RESULT_CLOSED &&
+        !(ingest_is_behind(ingest) && mono_before(mono_now(), ingest->chore_after))) {
+        ingest_commit_chore(ingest, chore);
     }
     return rc;
 }

@@ -41,9 +41,12 @@ struct Parsing {
     unsigned aside_first;
     unsigned n_aside;
     ParsingThread threads[THREADS_MAX]; /* a place is used again when its thread has ended */
+    ParsingThread spare;                /* reads while all others are at long pages */
+    Condition all_large;                /* all are at large ones, or it is the end */
     atomic_uint n_wanted;
     atomic_uint n_running; /* never more than wanted for long */
     bool started;
+    bool stopped; /* mutex */
 };
 
 static void delete_options(void *object)
@@ -75,7 +78,8 @@ static void take_result(Parsing *parsing, Parser *parser, FetchResult *result)
 {
     if (parsing->results != NULL) {
         thread_step("waiting for ingest");
-        byte_gate_wait(parsing->results);
+        byte_gate_wait(parsing->results,
+                       parsing_is_large(result) ? BYTE_GATE_LARGE : BYTE_GATE_ANY);
     }
     thread_step("parsing");
     MonoTime start = mono_now();
@@ -101,18 +105,39 @@ static void take_result(Parsing *parsing, Parser *parser, FetchResult *result)
     parsing->sink(parsing->context, page);
 }
 
-/* ---- large pages: at most half of the threads are at long ones ---- */
+/* ---- large pages: at most half of the threads are at long ones, or wait for ingest ---- */
 
-/* Whether so many threads are at long pages that no large one may be begun. Mutex held. */
-static bool parsing_is_busy(const Parsing *parsing, MonoTime now)
+/* Whether ingest has to write before a large page may be read. */
+static bool parsing_would_wait(const Parsing *parsing)
+{
+    return parsing->results != NULL && !byte_gate_is_open_for(parsing->results, BYTE_GATE_LARGE);
+}
+
+/* Whether so many threads are at long pages that no large one may be begun; any large page is long
+ * that would wait. Mutex held. */
+static bool parsing_is_busy(const Parsing *parsing, MonoTime now, bool would_wait)
 {
     unsigned most = atomic_load(&parsing->n_running) / 2;
     unsigned n_long = 0;
     for (unsigned i = 0; i < THREADS_MAX; i++) {
         MonoTime since = parsing->threads[i].large;
-        n_long += since.ns != 0 && mono_ms_between(since, now) > LONG_MS;
+        n_long += since.ns != 0 && (would_wait || mono_ms_between(since, now) > LONG_MS);
     }
     return n_long >= (most > 0 ? most : 1);
+}
+
+/* When all threads will have been at large pages for so long that those are long ones; MONO_NEVER:
+ * some are not. Mutex held. */
+static MonoTime parsing_all_long(const Parsing *parsing)
+{
+    MonoTime latest = {0};
+    unsigned n_large = 0;
+    for (unsigned i = 0; i < THREADS_MAX; i++) {
+        MonoTime since = parsing->threads[i].large;
+        n_large += since.ns != 0;
+        latest = since.ns > latest.ns ? since : latest;
+    }
+    return n_large < atomic_load(&parsing->n_running) ? MONO_NEVER : mono_add_ms(latest, LONG_MS);
 }
 
 /* Begins a large page; false: it is put aside, for a thread that is at a long one now. */
@@ -120,12 +145,16 @@ static bool parsing_begin_large(ParsingThread *thread, FetchResult *result)
 {
     Parsing *parsing = thread->parsing;
     MonoTime now = mono_now();
+    bool would_wait = parsing_would_wait(parsing);
     mutex_lock(&parsing->mutex);
-    bool waits = parsing_is_busy(parsing, now) && parsing->n_aside < ASIDE_MAX;
+    bool waits = parsing_is_busy(parsing, now, would_wait) && parsing->n_aside < ASIDE_MAX;
     if (waits) {
         parsing->aside[(parsing->aside_first + parsing->n_aside++) % ASIDE_MAX] = result;
     } else {
         thread->large = now;
+        if (parsing_all_long(parsing).ns != MONO_NEVER.ns) {
+            condition_signal(&parsing->all_large);
+        }
     }
     mutex_unlock(&parsing->mutex);
     return !waits;
@@ -142,9 +171,10 @@ static void parsing_take_large(ParsingThread *thread, FetchResult *result)
         Parsing *parsing = thread->parsing;
         result = NULL;
         MonoTime now = mono_now();
+        bool would_wait = parsing_would_wait(parsing);
         mutex_lock(&parsing->mutex);
         thread->large = (MonoTime){0};
-        if (parsing->n_aside > 0 && !parsing_is_busy(parsing, now)) {
+        if (parsing->n_aside > 0 && !parsing_is_busy(parsing, now, would_wait)) {
             result = parsing->aside[parsing->aside_first];
             parsing->aside_first = (parsing->aside_first + 1) % ASIDE_MAX;
             parsing->n_aside--;
@@ -170,33 +200,64 @@ static bool parsing_leaves(Parsing *parsing)
     return false;
 }
 
-static void *parser_main(void *argument)
+/* Reads what is queued, or comes until the deadline. RESULT_CLOSED: nothing more will. */
+static Result parsing_take(ParsingThread *self, MonoTime deadline)
 {
-    ParsingThread *self = argument;
     Parsing *parsing = self->parsing;
     void *items[BATCH];
     size_t n = 0;
+    size_t n_large = 0;
     thread_step("waiting");
-    while (!parsing_leaves(parsing) &&
-           queue_pop(&parsing->queue, items, BATCH, &n, MONO_NEVER) != RESULT_CLOSED) {
-        size_t n_large = 0;
-        for (size_t i = 0; i < n; i++) {
-            if (parsing_is_large(items[i])) {
-                items[n_large++] = items[i];
-            } else {
-                take_result(parsing, &self->parser, items[i]);
-            }
+    Result rc = queue_pop(&parsing->queue, items, BATCH, &n, deadline);
+    for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
+        if (parsing_is_large(items[i])) {
+            items[n_large++] = items[i];
+        } else {
+            take_result(parsing, &self->parser, items[i]);
         }
-        for (size_t i = 0; i < n_large; i++) {
-            parsing_take_large(self, items[i]);
-        }
-        thread_step("waiting");
     }
+    for (size_t i = 0; i < n_large; i++) {
+        parsing_take_large(self, items[i]);
+    }
+    return rc;
+}
+
+static void parsing_end_thread(ParsingThread *self)
+{
     if (filter_scratch_given_up(self->parser.scratch) > 0) {
         LOG_WARN("filter", "regular expressions gave up at their limit, which counts as no match",
                  "matches=%llu", (unsigned long long)filter_scratch_given_up(self->parser.scratch));
     }
     atomic_store(&self->running, false);
+}
+
+static void *parser_main(void *argument)
+{
+    ParsingThread *self = argument;
+    while (!parsing_leaves(self->parsing) && parsing_take(self, MONO_NEVER) != RESULT_CLOSED) {
+    }
+    parsing_end_thread(self);
+    return NULL;
+}
+
+/* It looks at the queue only while nobody else does. */
+static void *spare_main(void *argument)
+{
+    ParsingThread *self = argument;
+    Parsing *parsing = self->parsing;
+    Result rc = RESULT_OK;
+    while (rc != RESULT_CLOSED) {
+        thread_step("not needed");
+        mutex_lock(&parsing->mutex);
+        MonoTime when = parsing_all_long(parsing);
+        while (!parsing->stopped && !mono_before(when, mono_now())) {
+            condition_wait_until(&parsing->all_large, &parsing->mutex, when);
+            when = parsing_all_long(parsing);
+        }
+        mutex_unlock(&parsing->mutex);
+        rc = parsing_take(self, mono_add_ms(mono_now(), LONG_MS));
+    }
+    parsing_end_thread(self);
     return NULL;
 }
 
@@ -231,6 +292,7 @@ Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archiv
     }
     shared_init(&parsing->options, delete_options);
     mutex_init(&parsing->mutex, RANK_TABLE);
+    condition_init(&parsing->all_large);
     parsing->results = options->results;
     parsing->costs = options->costs;
     parsing->archive = archive;
@@ -257,6 +319,14 @@ Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archiv
     return RESULT_OK;
 }
 
+static Result start_spare(Parsing *parsing)
+{
+    Result rc = make_parser(parsing, &parsing->spare);
+    return rc == RESULT_OK
+               ? thread_start(&parsing->spare.thread, "parse-spare", spare_main, &parsing->spare)
+               : rc;
+}
+
 /* A thread in a place where none is. */
 static Result start_thread(Parsing *parsing, unsigned place)
 {
@@ -281,6 +351,7 @@ Result parsing_start(Parsing *parsing)
     for (unsigned i = 0; i < atomic_load(&parsing->n_wanted) && rc == RESULT_OK; i++) {
         rc = start_thread(parsing, i);
     }
+    rc = rc == RESULT_OK ? start_spare(parsing) : rc;
     parsing->started = rc == RESULT_OK;
     return rc;
 }
@@ -371,6 +442,11 @@ void parsing_stop(Parsing *parsing)
 {
     parsing->started = false;
     queue_close(&parsing->queue);
+    mutex_lock(&parsing->mutex);
+    parsing->stopped = true;
+    condition_signal(&parsing->all_large);
+    mutex_unlock(&parsing->mutex);
+    thread_join(&parsing->spare.thread);
     for (unsigned i = 0; i < THREADS_MAX; i++) {
         thread_join(&parsing->threads[i].thread);
     }
@@ -384,7 +460,9 @@ void parsing_delete(Parsing *parsing)
     for (unsigned i = 0; i < THREADS_MAX; i++) {
         unmake_parser(&parsing->threads[i]);
     }
+    unmake_parser(&parsing->spare);
     queue_destroy(&parsing->queue);
+    condition_destroy(&parsing->all_large);
     mutex_destroy(&parsing->mutex);
     shared_destroy(&parsing->options);
     free(parsing);

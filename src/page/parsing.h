@@ -8,14 +8,16 @@
  * sitemaps are links, too.
  *
  * Owns: results from parsing_push on, until the sink takes the parsed page; the score rules.
- * Threads: parse-N.
+ * Threads: parse-N, parse-spare.
  *
  * Invariants: pages are never dropped and memory is bounded. When the queue is full the fetching
  * threads wait. Parsed pages are counted at a gate of their own until they are committed; while it
- * is closed no further page is begun. Small pages go before large ones, and a large one is begun
- * only while less than half of the threads are at pages that take long: those in their way wait
- * aside, and one of the threads in question reads them next. So pages that are made to take long
- * never have all threads; hosts that send many of them are asked less often
+ * is closed no further page is begun; large ones wait from half of it on. Small pages go before
+ * large ones, and a large one is begun only while less than half of the threads are at pages that
+ * take long: those in their way wait aside, and one of the threads in question reads them next.
+ * Which page takes long is known too late when all begin one at once: one thread more, which
+ * otherwise sleeps, reads in their place until one of them is through. So pages that are made to
+ * take long never stop the others; hosts that send many of them are asked less often
  * (frontier/visit/host_costs.h). Ingest opens that gate, and waits for nobody but the disk. */
 #ifndef PAGE_PARSING_H
 #define PAGE_PARSING_H

@@ -155,7 +155,7 @@ static void *make_and_use(void *argument)
     for (unsigned i = 0; i < EACH; i++) {
         maker->state = maker->state * 1664525u + 1013904223u;
         byte_gate_move(&share, NULL, 0);
-        byte_gate_wait(gate);
+        byte_gate_wait(gate, BYTE_GATE_ANY);
         byte_gate_move(&share, gate, maker->state >> 22);
         size_t held = byte_gate_held(gate);
         if (held > atomic_load(&maker->traffic->most)) {

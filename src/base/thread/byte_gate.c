@@ -123,11 +123,11 @@ bool byte_gate_is_open(ByteGate *gate)
     return byte_gate_is_open_for(gate, BYTE_GATE_ANY);
 }
 
-void byte_gate_wait(ByteGate *gate)
+void byte_gate_wait(ByteGate *gate, ByteGateFor kind)
 {
-    while (!byte_gate_is_open(gate)) {
+    while (!byte_gate_is_open_for(gate, kind)) {
         mutex_lock(&gate->mutex);
-        while (atomic_load(&gate->closed[BYTE_GATE_ANY])) {
+        while (atomic_load(&gate->closed[kind])) {
             condition_wait(&gate->opened, &gate->mutex);
         }
         mutex_unlock(&gate->mutex);

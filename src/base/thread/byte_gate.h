@@ -69,8 +69,8 @@ bool byte_gate_is_open(ByteGate *gate);
 bool byte_gate_is_open_for(ByteGate *gate, ByteGateFor kind);
 /* Whether less than a quarter of the limit has been handed on. */
 bool byte_gate_runs_dry(const ByteGate *gate);
-/* Waits until it is open. */
-void byte_gate_wait(ByteGate *gate);
+/* Waits until it is open for that kind. */
+void byte_gate_wait(ByteGate *gate, ByteGateFor kind);
 static inline size_t byte_gate_limit(const ByteGate *gate)
 {
     return atomic_load_explicit(&gate->limit, memory_order_relaxed);
