@@ -93,13 +93,6 @@ static uint64_t next_token(NodeJoin *join)
     return join->token;
 }
 
-static void get_record(NodeJoin *join)
-{
-    char key[32];
-    member_key(join->identity.self, key);
-    (void)node_link_get(join->link, key, next_token(join));
-}
-
 /* Nobody has the subject of an agent but its process. */
 static void node_join_ask_former(NodeJoin *join)
 {
@@ -235,57 +228,6 @@ static void no_others(NodeJoin *join, MonoTime now)
     }
 }
 
-void node_join_work(NodeJoin *join, MonoTime now)
-{
-    if (mono_before(now, join->next) || !join->link->up) {
-        return;
-    }
-    join->next = mono_add_ms(now, join->step == JOIN_OTHERS ? OTHERS_MS : ANSWER_MS);
-    switch (join->step) {
-    case JOIN_TABLE:
-        (void)node_link_get(join->link, TABLE_KEY, next_token(join));
-        break;
-    case JOIN_CLAIM:
-        put_claim(join);
-        break;
-    case JOIN_RECORD:
-        get_record(join);
-        break;
-    case JOIN_ALIVE:
-        node_join_ask_former(join);
-        break;
-    case JOIN_SETTINGS:
-        (void)node_link_get(join->link, SETTINGS_KEY, next_token(join));
-        break;
-    case JOIN_EDICTS:
-        (void)node_link_get(join->link, EDICTS_KEY, next_token(join));
-        break;
-    case JOIN_OTHERS:
-        if (join->token == 0) {
-            ask_others(join);
-            if (join->asked == 0) {
-                no_others(join, now);
-            }
-        } else {
-            no_others(join, now);
-        }
-        break;
-    case JOIN_PUT_SETTINGS:
-        put_settings(join);
-        break;
-    case JOIN_PUT:
-        node_join_put_record(join);
-        break;
-    case JOIN_WAIT:
-    case JOIN_SAVE:
-    case JOIN_DONE:
-    case JOIN_REFUSED:
-        join->next = MONO_NEVER;
-        break;
-    }
-    node_join_doubt(join, now);
-}
-
 /* ---- what is answered ---- */
 
 /* It has been begun to be an agent, and it is not known whether it has become one. */
@@ -378,6 +320,10 @@ static void put_ours(NodeJoin *join)
 
 static void node_join_take_table(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
+    if (event->kind != TRANSPORT_VALUE) {
+        join->next = now; /* our table was put back */
+        return;
+    }
     Result rc = event->revision == 0
                     ? RESULT_NOT_FOUND
                     : cluster_table_read(&join->table, event->bytes, event->length);
@@ -508,6 +454,7 @@ static void node_join_take_former(NodeJoin *join, const TransportEvent *event, M
 static void node_join_take_record(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
     MemberRecord record;
+    join->record_revision = event->revision;
     bool good = event->revision > 0 && member_record_read(&record, join->identity.self,
                                                           event->bytes, event->length) == RESULT_OK;
     node_join_judge(join, good ? &record : NULL, now);
@@ -599,52 +546,72 @@ static void take_other(NodeJoin *join, const TransportEvent *event, MonoTime now
     }
 }
 
+/* The table, or the settings: what is there now is looked at. */
+static void take_stored(NodeJoin *join, const TransportEvent *event, MonoTime now)
+{
+    if (event->kind == TRANSPORT_STORED || event->kind == TRANSPORT_CONFLICT) {
+        go_to(join, JOIN_TABLE, now);
+    }
+}
+
+/* ---- steps ---- */
+
+static const struct {
+    const char *waits_for;
+    const char *look;            /* a key; or */
+    void (*ask)(NodeJoin *join); /* a question, or a put */
+    void (*take)(NodeJoin *join, const TransportEvent *event, MonoTime now);
+} steps[] = {
+    [JOIN_WAIT] = {"a connection to the server", NULL, NULL, NULL},
+    [JOIN_TABLE] = {"the cluster table", TABLE_KEY, NULL, node_join_take_table},
+    [JOIN_RECORD] = {"the record of this agent", MEMBER_KEY, NULL, node_join_take_record},
+    [JOIN_ALIVE] = {"the former process of this agent, still connected", NULL, node_join_ask_former,
+                    node_join_take_former},
+    [JOIN_SETTINGS] = {"the settings of the crawl", SETTINGS_KEY, NULL, take_settings},
+    [JOIN_EDICTS] = {"what operators have ordered", EDICTS_KEY, NULL, take_edicts},
+    [JOIN_OTHERS] = {"answers of other agents", NULL, ask_others, take_other},
+    [JOIN_PUT_SETTINGS] = {"the settings of the crawl", NULL, put_settings, take_stored},
+    [JOIN_SAVE] = {"the directory", NULL, NULL, NULL},
+    [JOIN_PUT] = {"the record of this agent", NULL, node_join_put_record, node_join_take_put},
+    [JOIN_CLAIM] = {"a place in the cluster table", NULL, put_claim, take_stored},
+    [JOIN_DONE] = {"nothing", NULL, NULL, NULL},
+    [JOIN_REFUSED] = {"nothing", NULL, NULL, NULL}};
+
+void node_join_work(NodeJoin *join, MonoTime now)
+{
+    char key[32];
+    bool is_late = join->step == JOIN_OTHERS && join->token != 0;
+    const char *look = steps[join->step].look;
+    if (mono_before(now, join->next) || !join->link->up) {
+        return;
+    }
+    join->next = steps[join->step].take == NULL
+                     ? MONO_NEVER
+                     : mono_add_ms(now, join->step == JOIN_OTHERS ? OTHERS_MS : ANSWER_MS);
+    if (look != NULL) {
+        member_key(join->identity.self, key);
+        (void)node_link_get(join->link, join->step == JOIN_RECORD ? key : look, next_token(join));
+    } else if (steps[join->step].ask != NULL && !is_late) {
+        steps[join->step].ask(join);
+    }
+    if (is_late || (join->step == JOIN_OTHERS && join->asked == 0)) {
+        no_others(join, now);
+    }
+    node_join_doubt(join, now);
+}
+
 void node_join_take(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
     if (event->token != join->token || join->token == 0 || event->kind == TRANSPORT_FAILED) {
         return; /* it is asked for again in a moment */
     }
-    bool value = event->kind == TRANSPORT_VALUE;
-    if (join->step == JOIN_TABLE && value) {
-        node_join_take_table(join, event, now);
-    } else if (join->step == JOIN_TABLE) {
-        join->next = now; /* our table was put back */
-    } else if (join->step == JOIN_RECORD && value) {
-        join->record_revision = event->revision;
-        node_join_take_record(join, event, now);
-    } else if (join->step == JOIN_ALIVE) {
-        node_join_take_former(join, event, now);
-    } else if (join->step == JOIN_SETTINGS && value) {
-        take_settings(join, event, now);
-    } else if (join->step == JOIN_EDICTS && value) {
-        take_edicts(join, event, now);
-    } else if (join->step == JOIN_OTHERS) {
-        take_other(join, event, now);
-    } else if (join->step == JOIN_CLAIM || join->step == JOIN_PUT_SETTINGS) {
-        if (event->kind == TRANSPORT_STORED || event->kind == TRANSPORT_CONFLICT) {
-            go_to(join, JOIN_TABLE, now);
-        }
-    } else if (join->step == JOIN_PUT) {
-        node_join_take_put(join, event, now);
+    if (steps[join->step].take != NULL) {
+        steps[join->step].take(join, event, now);
     }
     node_join_doubt(join, now);
 }
 
 const char *node_join_waits_for(const NodeJoin *join)
 {
-    static const char *const waits[] = {[JOIN_WAIT] = "a connection to the server",
-                                        [JOIN_TABLE] = "the cluster table",
-                                        [JOIN_CLAIM] = "a place in the cluster table",
-                                        [JOIN_RECORD] = "the record of this agent",
-                                        [JOIN_ALIVE] =
-                                            "the former process of this agent, still connected",
-                                        [JOIN_SETTINGS] = "the settings of the crawl",
-                                        [JOIN_EDICTS] = "what operators have ordered",
-                                        [JOIN_OTHERS] = "answers of other agents",
-                                        [JOIN_PUT_SETTINGS] = "the settings of the crawl",
-                                        [JOIN_SAVE] = "the directory",
-                                        [JOIN_PUT] = "the record of this agent",
-                                        [JOIN_DONE] = "nothing",
-                                        [JOIN_REFUSED] = "nothing"};
-    return waits[join->step];
+    return steps[join->step].waits_for;
 }
