@@ -7,7 +7,7 @@
 #include "command/backup/backup.h"
 #include "command/check/check.h"
 #include "command/cluster/cluster_command.h"
-#include "command/cluster/console_command.h"
+#include "command/cluster/console.h"
 #include "command/consent_command.h"
 #include "command/compare_command.h"
 #include "command/complaint_command.h"

@@ -112,7 +112,7 @@ static void take_server_away(Trouble *trouble)
 
 /* ---- the operator ---------------------------------------------------------------------------- */
 
-/* As cluster_moves.c: who gives must run, and nobody may know a newer table. */
+/* As cluster_command.c: who gives must run, and nobody may know a newer table. */
 static bool may_change(const Trouble *trouble, const ClusterTable *table, uint16_t giver)
 {
     bool runs = giver == CLUSTER_NOBODY;

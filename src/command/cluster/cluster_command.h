@@ -1,8 +1,8 @@
 /* `ragno cluster`: makes a cluster, and tells how it does.
  *
- * What: `init` writes the cluster table of a new crawl; `status` asks all agents. The server is
- * named as for agents: by a configuration file, or by --url and --name.
- * Threads: main. */
+ * What: `init` writes the cluster table of a new crawl; `status` asks all agents; `add`, `drain`,
+ * `move`, `restore`, `seat` and `unseat` change the table, and the agents do the rest. The server
+ * is named as for agents: by a configuration file, or by --url and --name. Threads: main. */
 #ifndef COMMAND_CLUSTER_CLUSTER_COMMAND_H
 #define COMMAND_CLUSTER_CLUSTER_COMMAND_H
 

@@ -51,10 +51,6 @@ int console_ask(Console *console, char *const *words, size_t n, ConsoleSink sink
 /* The same of one agent. */
 int console_ask_agent(Console *console, uint16_t number, char *const *words, size_t n,
                       ConsoleSink sink, void *context);
-/* The URL or host that the words are about, and whose owner is asked; NULL: there is none. */
-const char *console_subject(char *const *words, size_t n);
-/* Of ctl: the agents tell each other. */
-bool console_is_shared(const Config *config, char *const *words, size_t n);
 
 /* What an agent's directory says of the others (`ragno verify --peers`). */
 typedef struct ConsolePeer {
@@ -90,7 +86,18 @@ typedef struct ConsoleRow {
  * (NULL: not wanted) are of all agents. The exit status as of console_ask. */
 int console_status(Console *console, Buffer *whole, Buffer *all, ConsoleRow *rows);
 
-/* The same as one object: what each agent says, as JSON. */
-int console_json(Console *console, char *const *words, size_t n, Buffer *all);
+/* ---- `ragno COMMAND nats://HOST:PORT/NAME ...` ----
+ *
+ * What: prints what the agents say, one after the other under the agent's name; with --json as one
+ * object. Who is away is named on standard error. */
+
+/* argv[0] is the command; whether such a URL stands in the place of its directory. */
+bool console_is_for(int argc, char **argv);
+/* The server, and the other words, the command first: CONSOLE_WORDS at most. RESULT_INVALID,
+ * RESULT_LIMIT: too many. */
+Result console_command_read(Config *config, int argc, char **argv, char **words, size_t *n,
+                            Buffer *error);
+/* Of all commands but `top`. Returns the exit status. */
+int console_main(int argc, char **argv);
 
 #endif
