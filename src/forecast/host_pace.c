@@ -20,16 +20,11 @@ void host_paces_destroy(HostPaces *paces)
 }
 
 /* What the options say of one host. Without [site] sections the name does not matter. */
-static Result host_pace_find_delays(HostPaces *paces, MDB_txn *txn, uint32_t host,
-                                    HostDelays *delays, HostPace *pace)
+static Result host_pace_config(HostPaces *paces, MDB_txn *txn, uint32_t host, Config *values)
 {
-    const char *why = NULL;
-    const Config *config = paces->config;
-    Config values;
-    *delays = host_delays_of(config);
-    pace->most = config->limits_pages_per_host;
-    if (config->options.n_sites == 0) {
-        return hours_book_get(&paces->hours, config->politeness_hours, &pace->hours, &why);
+    *values = *paces->config;
+    if (values->options.n_sites == 0) {
+        return RESULT_OK;
     }
     if (page_db_host_origin(paces->db, txn, host, &paces->origin) != page_db_error_ok) {
         return RESULT_DAMAGED;
@@ -39,21 +34,23 @@ static Result host_pace_find_delays(HostPaces *paces, MDB_txn *txn, uint32_t hos
     if (text == NULL) {
         return name.length == 0 ? RESULT_OK : RESULT_MEMORY;
     }
-    site_values_of(config, text, &values);
-    *delays = host_delays_of(&values);
-    pace->most = values.limits_pages_per_host;
+    site_values_of(paces->config, text, values);
     free(text);
-    return hours_book_get(&paces->hours, values.politeness_hours, &pace->hours, &why);
+    return RESULT_OK;
 }
 
 Result host_pace_find(HostPaces *paces, MDB_txn *txn, uint32_t host, const HostRecord *record,
                       HostPace *pace)
 {
-    HostDelays delays;
-    *pace = (HostPace){.address = record->address};
-    Result rc = host_pace_find_delays(paces, txn, host, &delays, pace);
-    pace->host_s = host_delays_host_s(&delays, record, paces->typical_ms);
+    Config values;
+    const char *why = NULL;
+    Result rc = host_pace_config(paces, txn, host, &values);
+    *pace = (HostPace){.address = record->address, .most = values.limits_pages_per_host};
+    rc = rc == RESULT_OK
+             ? hours_book_get(&paces->hours, values.politeness_hours, &pace->hours, &why)
+             : rc;
+    pace->host_s = host_delays_host_s(&values, record, paces->typical_ms);
     pace->host_s /= pace->hours == NULL ? 1 : hours_share(pace->hours);
-    pace->address_s = host_delays_address_s(&delays, record, paces->typical_ms);
+    pace->address_s = host_delays_address_s(&values, record, paces->typical_ms);
     return rc;
 }

@@ -12,20 +12,10 @@
 #include "rules/config.h"
 #include "store/tables/host_rows.h"
 
-typedef struct HostDelays {
-    int64_t host_ms;
-    int64_t ip_ms;
-    int64_t crawl_delay_max_ms;
-    int64_t keep_alive_ms; /* pages of such a burst share the pause behind it */
-    double adaptive_factor;
-    bool learned; /* what the host's answers have shown counts */
-} HostDelays;
-
-/* What the configuration of a host says. */
-HostDelays host_delays_of(const Config *config);
 /* Seconds for a page, by the delays of the host and by those of its address, which other hosts may
- * need, too. typical_ms: of a fetch from a host that was not asked yet. */
-double host_delays_host_s(const HostDelays *delays, const HostRecord *record, double typical_ms);
-double host_delays_address_s(const HostDelays *delays, const HostRecord *record, double typical_ms);
+ * need, too. config: that of the host. typical_ms: of a fetch from a host that was not asked yet.
+ */
+double host_delays_host_s(const Config *config, const HostRecord *record, double typical_ms);
+double host_delays_address_s(const Config *config, const HostRecord *record, double typical_ms);
 
 #endif

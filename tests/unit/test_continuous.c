@@ -725,12 +725,13 @@ static void a_full_host_is_visited_again(void)
 }
 
 /* The first host may be asked five times a day. */
-static void slow_first(void *context, const char *hostname, HostDelays *delays)
+static bool slow_first(void *context, const char *hostname, Config *config)
 {
     const World *w = context;
     CU_ASSERT_PTR_NOT_NULL_FATAL(w);
-    *delays =
-        (HostDelays){.host_ms = strcmp(hostname, "h0.test") == 0 ? (int64_t)(DAY * 1e3 / 5) : 0};
+    *config = (Config){.politeness_host_delay =
+                           strcmp(hostname, "h0.test") == 0 ? (int64_t)(DAY * 1e3 / 5) : 0};
+    return false;
 }
 
 typedef struct HalfFigures {
@@ -744,7 +745,7 @@ static void live_with_a_slow_host(bool known, HalfFigures of[2])
     const double days = 100;
     World *w = set_up(200, 2);
     w->revisit_options.policy.optimal = true;
-    w->options.host_delays = known ? slow_first : NULL;
+    w->options.host_config = known ? slow_first : NULL;
     w->options.host_context = w;
     restart(w);
     seed_all(w);

@@ -224,13 +224,11 @@ static Result open_parsing(ImportStore *import)
     return rc;
 }
 
-static RenderModeWord import_store_render_mode(void *context, const char *hostname,
-                                               const char *path)
+static bool import_store_host_config(void *context, const char *hostname, Config *config)
 {
     const ImportStore *import = context;
-    Config config;
-    site_book_config(import->sites, hostname, &config);
-    return render_way_mode(&config, path);
+    site_book_config(import->sites, hostname, config);
+    return site_book_has_limits(import->sites);
 }
 
 /* Pages that need a browser become jobs, as in a crawl. */
@@ -239,7 +237,7 @@ static Result open_rendering(ImportStore *import, Buffer *error)
     if (import->store.tables.renders == NULL) {
         return RESULT_OK;
     }
-    render_way_init(&import->way, import->store.tables.renders, import_store_render_mode, import);
+    render_way_init(&import->way, import->store.tables.renders, import_store_host_config, import);
     import->rendering = render_way_hooks(&import->way);
     return site_book_new(&import->sites, import->config, error);
 }

@@ -98,15 +98,14 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log, Buffer *err
     IngestOptions options = ingest_options(config);
     options.results = &parts->results;
     options.host_context = parts;
-    options.host_limits = site_parts_host_limits;
-    options.host_delays = site_parts_host_delays;
+    options.host_config = site_parts_host_config;
     options.scorer = scoring_scorer(parts->scoring);
     options.admission = &parts->admission;
     options.stay = parts->stay;
     options.dedup = parts->dedup;
     options.traps.parked = &parts->parked_traps;
     if (parts->store->tables.renders != NULL) {
-        render_way_init(&parts->render_way, parts->store->tables.renders, site_parts_render_mode,
+        render_way_init(&parts->render_way, parts->store->tables.renders, site_parts_host_config,
                         parts);
         parts->rendering = render_way_hooks(&parts->render_way);
         options.rendering = &parts->rendering;

@@ -78,24 +78,6 @@ int64_t site_parts_host_delay(void *context, const char *hostname, int64_t stand
     return config.politeness_host_delay;
 }
 
-bool site_parts_host_limits(void *context, const char *hostname, HostLimits *limits)
-{
-    AgentParts *parts = context;
-    const SiteBook *book = shared_get(&parts->ingest_sites);
-    Config config;
-    site_book_config(book, hostname == NULL ? "" : hostname, &config);
-    *limits = ingest_host_limits(&config);
-    return site_book_has_limits(book);
-}
-
-void site_parts_host_delays(void *context, const char *hostname, HostDelays *delays)
-{
-    AgentParts *parts = context;
-    Config config;
-    site_book_config(shared_get(&parts->ingest_sites), hostname, &config);
-    *delays = host_delays_of(&config);
-}
-
 uint64_t site_parts_host_pages(void *context, const char *hostname)
 {
     AgentParts *parts = context;
@@ -104,10 +86,10 @@ uint64_t site_parts_host_pages(void *context, const char *hostname)
     return (uint64_t)config.limits_pages_per_host;
 }
 
-RenderModeWord site_parts_render_mode(void *context, const char *hostname, const char *path)
+bool site_parts_host_config(void *context, const char *hostname, Config *config)
 {
     AgentParts *parts = context;
-    Config config;
-    site_book_config(shared_get(&parts->ingest_sites), hostname, &config);
-    return render_way_mode(&config, path);
+    const SiteBook *book = shared_get(&parts->ingest_sites);
+    site_book_config(book, hostname, config);
+    return site_book_has_limits(book);
 }

@@ -16,10 +16,7 @@ void site_parts_destroy(AgentParts *parts);
 /* For the distributor: DistributorOptions.host_delay and host_pages, of the AgentParts. */
 int64_t site_parts_host_delay(void *context, const char *hostname, int64_t standard_ms);
 uint64_t site_parts_host_pages(void *context, const char *hostname);
-/* For ingest: IngestOptions.host_limits and host_delays. */
-bool site_parts_host_limits(void *context, const char *hostname, HostLimits *limits);
-void site_parts_host_delays(void *context, const char *hostname, HostDelays *delays);
-/* The same: RenderWay.mode. */
-RenderModeWord site_parts_render_mode(void *context, const char *hostname, const char *path);
+/* For ingest: IngestOptions.host_config and RenderWay.host_config. */
+bool site_parts_host_config(void *context, const char *hostname, Config *config);
 
 #endif

@@ -417,8 +417,10 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
     map_init(&batch->hosts);
     map_init(&batch->groups);
     batch->limits = options->limits;
-    if (options->host_limits != NULL) {
-        batch->site_limits = options->host_limits(options->host_context, NULL, &batch->limits);
+    if (options->host_config != NULL) {
+        Config config;
+        batch->site_limits = options->host_config(options->host_context, "", &config);
+        batch->limits = ingest_host_limits(&config);
     }
     arena_init(&batch->memory, BLOCK_BYTES, SIZE_MAX);
     dedup_scratch_init(&batch->dedup);

@@ -42,7 +42,6 @@
 #include "rules/config.h"
 #include "rules/config_words.h"
 #include "rules/dedup.h"
-#include "rules/host_delays.h"
 #include "rules/scope/admission.h"
 #include "rules/scope/stay_set.h"
 #include "store/pages/page_db.h"
@@ -101,12 +100,10 @@ typedef struct IngestOptions {
     unsigned max_embeds; /* hops from a page to what it embeds */
     unsigned max_redirects;
     HostLimits limits;
-    /* Those of now, for one host (site sections), and for NULL those of all others. False: they are
-     * the same for all. NULL: limits hold. */
-    bool (*host_limits)(void *context, const char *hostname, HostLimits *limits);
-    /* The delays of one host; NULL: politeness does not bear on revisits. */
-    void (*host_delays)(void *context, const char *hostname, HostDelays *delays);
-    void *host_context;      /* of both */
+    /* The configuration of now, for one host (site sections), and for "" that of all others. False:
+     * limits are the same for all. NULL: limits hold, and politeness does not bear on revisits. */
+    bool (*host_config)(void *context, const char *hostname, Config *config);
+    void *host_context;
     int64_t name_recheck_ms; /* until a name that does not exist is asked for again; 0 = never */
     bool follow_duplicates;
     bool same_content;    /* duplicates have the same content; else the same body */

@@ -106,6 +106,13 @@ static Result append_name(Buffer *name, const char *url, size_t length)
     return buffer_append(name, url + at.host, at.host_end - at.host);
 }
 
+static HostLimits host_groups_limits(const IngestOptions *options, const Buffer *name)
+{
+    Config config;
+    (void)options->host_config(options->host_context, buffer_string(name), &config);
+    return ingest_host_limits(&config);
+}
+
 /* Those of all, unless a site section names the host. page: one of its pages, or NULL. */
 static const HostLimits *limits_of(Batch *batch, BatchHost *host, const PageRef *page)
 {
@@ -117,7 +124,7 @@ static const HostLimits *limits_of(Batch *batch, BatchHost *host, const PageRef 
     Result rc = page != NULL ? append_name(&name, page->url, page->url_length)
                              : batch_host_name(batch, host->host, &name);
     if (rc == RESULT_OK) {
-        (void)options->host_limits(options->host_context, buffer_string(&name), &host->limits);
+        host->limits = host_groups_limits(options, &name);
         host->has_limits = true;
     } else {
         batch->result = rc;
@@ -225,7 +232,7 @@ static bool is_crowded(Batch *batch, const char *url, size_t length)
     }
     Buffer name = {.limit = BUFFER_NO_LIMIT};
     if (batch->site_limits && append_name(&name, url, length) == RESULT_OK) {
-        (void)options->host_limits(options->host_context, buffer_string(&name), &most);
+        most = host_groups_limits(options, &name);
     }
     buffer_destroy(&name);
     const BatchGroup *domain = batch_group(batch, key);

@@ -6,6 +6,7 @@
 #include "store/pages/page_db_read.h"
 #include "base/core/hash.h"
 #include "base/thread/log.h"
+#include "rules/host_delays.h"
 
 #define PIECE        256u /* pages of the sample that are read in one transaction */
 #define PAUSE_MS_MAX 60000.0
@@ -136,7 +137,7 @@ static Result pace_of(RevisitPricing *pricing, Batch *batch, uint32_t host, doub
                       double *address_s)
 {
     const IngestOptions *options = batch->options;
-    HostDelays delays;
+    Config config;
     HostRecord record;
     buffer_reset(&pricing->url);
     Result rc = batch_host_name(batch, host, &pricing->url);
@@ -144,9 +145,9 @@ static Result pace_of(RevisitPricing *pricing, Batch *batch, uint32_t host, doub
         rc = host_rows_get(batch->store->hosts, batch->txn, host, &record);
     }
     if (rc == RESULT_OK) {
-        options->host_delays(options->host_context, buffer_string(&pricing->url), &delays);
-        *host_s = host_delays_host_s(&delays, &record, 0);
-        *address_s = host_delays_address_s(&delays, &record, 0);
+        (void)options->host_config(options->host_context, buffer_string(&pricing->url), &config);
+        *host_s = host_delays_host_s(&config, &record, 0);
+        *address_s = host_delays_address_s(&config, &record, 0);
     }
     return rc;
 }
@@ -189,7 +190,7 @@ static Result revisit_price_find_floors(RevisitPricing *pricing, Batch *batch, d
         pricing->pages[i] = pricing->sample[i].freq;
         pricing->least[i] = 0;
     }
-    for (size_t first = 0; first < pricing->n && batch->options->host_delays != NULL;) {
+    for (size_t first = 0; first < pricing->n && batch->options->host_config != NULL;) {
         /* Where the pages of the address end: all of its hosts, and one host when it is not known.
          */
         uint64_t address = pricing->sample[first].address;

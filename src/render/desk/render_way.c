@@ -33,7 +33,8 @@ static bool way_is_listed(const char *list, const char *path)
     return false;
 }
 
-RenderModeWord render_way_mode(const Config *config, const char *path)
+/* What is to be done with a page: render.never, render.always, render.mode. */
+static RenderModeWord way_mode(const Config *config, const char *path)
 {
     if (way_is_listed(config->render_never, path)) {
         return RENDER_MODE_OFF;
@@ -43,10 +44,10 @@ RenderModeWord render_way_mode(const Config *config, const char *path)
 }
 
 void render_way_init(RenderWay *way, RenderTable *table,
-                     RenderModeWord (*mode)(void *context, const char *hostname, const char *path),
+                     bool (*host_config)(void *context, const char *hostname, Config *config),
                      void *context)
 {
-    *way = (RenderWay){.table = table, .mode = mode, .context = context};
+    *way = (RenderWay){.table = table, .host_config = host_config, .context = context};
     url_init(&way->url);
     buffer_init(&way->text, BUFFER_NO_LIMIT);
 }
@@ -118,8 +119,9 @@ Result render_way_consider(RenderWay *way, MDB_txn *txn, uint64_t page, const ch
     if (rc != RESULT_OK) {
         return rc;
     }
-    RenderModeWord mode =
-        way->mode(way->context, buffer_string(&way->text), way->url.href + way->url.path_start);
+    Config config;
+    (void)way->host_config(way->context, buffer_string(&way->text), &config);
+    RenderModeWord mode = way_mode(&config, way->url.href + way->url.path_start);
     if (mode == RENDER_MODE_OFF) {
         return RESULT_OK;
     }

@@ -25,18 +25,15 @@
 
 typedef struct RenderWay {
     RenderTable *table; /* borrowed */
-    /* render_way_mode with what is set for a host; path: with its query. */
-    RenderModeWord (*mode)(void *context, const char *hostname, const char *path);
+    /* As in IngestOptions. */
+    bool (*host_config)(void *context, const char *hostname, Config *config);
     void *context;
     Url url;
     Buffer text;
 } RenderWay;
 
-/* What is to be done with a page: render.never, render.always, render.mode. */
-RenderModeWord render_way_mode(const Config *config, const char *path);
-
 void render_way_init(RenderWay *way, RenderTable *table,
-                     RenderModeWord (*mode)(void *context, const char *hostname, const char *path),
+                     bool (*host_config)(void *context, const char *hostname, Config *config),
                      void *context);
 void render_way_destroy(RenderWay *way);
 /* Makes a job of a page that is stored, if it is to be rendered (*wanted). txn: a write
