@@ -96,22 +96,17 @@ static void complaint_note(void *context, const AuditFetch *fetch, const AuditPa
 /* The address of this machine that requests to there come from. False: it cannot be told. */
 static bool complaint_source(const Complaint *complaint, char text[IP_ADDRESS_TEXT_BYTES])
 {
-    const IpAddress *asked = &complaint->address;
-    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(80)};
-    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(80)};
+    struct sockaddr_storage to;
     struct sockaddr_storage from = {.ss_family = AF_UNSPEC};
     socklen_t length = sizeof from;
     IpAddress address;
     if (!complaint->was_asked) {
         return false;
     }
-    memcpy(&v6.sin6_addr, asked->bytes, sizeof v6.sin6_addr);
-    memcpy(&v4.sin_addr, asked->bytes + sizeof asked->bytes - sizeof v4.sin_addr,
-           sizeof v4.sin_addr);
-    int fd = socket(asked->v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    socklen_t to_length = ip_address_to_socket(&complaint->address, 80, &to);
+    int fd = socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     /* A datagram socket only finds the route; nothing is sent. */
-    int rc = asked->v6 ? connect(fd, (const struct sockaddr *)&v6, sizeof v6)
-                       : connect(fd, (const struct sockaddr *)&v4, sizeof v4);
+    int rc = connect(fd, (const struct sockaddr *)&to, to_length);
     bool found = fd >= 0 && rc == 0 && getsockname(fd, (struct sockaddr *)&from, &length) == 0 &&
                  ip_address_of_socket((const struct sockaddr *)&from, &address) == RESULT_OK;
     if (found) {

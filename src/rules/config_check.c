@@ -21,6 +21,7 @@
 #include "fetch/tls/tls_context.h"
 #include "frontier/visit/politeness.h"
 #include "parse/host/ip_address.h"
+#include "parse/host/port_set.h"
 #include "parse/url/url.h"
 #include "parse/usage/usage.h"
 #include "rules/dedup.h"
@@ -168,16 +169,10 @@ Result config_texts_agent(const char *text, Buffer *error)
 
 /* ---- name servers ---- */
 
-static bool is_port(const char *text, size_t length)
+/* Whether the text ends with a port, from there. */
+static bool is_port(const char *text, const char *end)
 {
-    unsigned long port = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (!isdigit((unsigned char)text[i]) || i > 4) {
-            return false;
-        }
-        port = port * 10 + (unsigned long)(text[i] - '0');
-    }
-    return port > 0 && port < 65536;
+    return port_read(&text) > 0 && text == end;
 }
 
 /* "[::1]:53", "::1", "127.0.0.1:53" */
@@ -191,15 +186,14 @@ static bool is_server(const char *text, size_t length)
     }
     if (bracket != NULL) {
         return ip_address_parse(text + 1, (size_t)(bracket - text) - 1, &address) == RESULT_OK &&
-               (bracket + 1 == end ||
-                (bracket[1] == ':' && is_port(bracket + 2, (size_t)(end - bracket) - 2)));
+               (bracket + 1 == end || (bracket[1] == ':' && is_port(bracket + 2, end)));
     }
     if (ip_address_parse(text, length, &address) == RESULT_OK) {
         return true;
     }
     const char *colon = memchr(text, ':', length);
     return colon != NULL && ip_address_parse(text, (size_t)(colon - text), &address) == RESULT_OK &&
-           is_port(colon + 1, (size_t)(end - colon) - 1);
+           is_port(colon + 1, end);
 }
 
 Result config_texts_servers(const char *text, Buffer *error)

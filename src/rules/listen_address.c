@@ -2,27 +2,9 @@
 
 #include <string.h>
 
+#include "parse/host/port_set.h"
+
 #define UNIX_PREFIX "unix:"
-
-bool listen_address_is_loopback(const IpAddress *address)
-{
-    static const uint8_t one[16] = {[15] = 1};
-    return address->v6 ? memcmp(address->bytes, one, sizeof one) == 0 : address->bytes[12] == 127;
-}
-
-static bool listen_address_parse_port(const char *text, uint16_t *port)
-{
-    unsigned n = 0;
-    size_t digits = strspn(text, "0123456789");
-    if (digits == 0 || digits > 5 || text[digits] != '\0') {
-        return false;
-    }
-    for (size_t i = 0; i < digits; i++) {
-        n = n * 10 + (unsigned)(text[i] - '0');
-    }
-    *port = (uint16_t)n;
-    return n <= 65535;
-}
 
 Result listen_address_parse(ListenAddress *address, const char *text, Buffer *error)
 {
@@ -45,13 +27,15 @@ Result listen_address_parse(ListenAddress *address, const char *text, Buffer *er
     if (length == 9 && strncmp(host, "localhost", 9) == 0) {
         host = "127.0.0.1";
     }
-    if (!listen_address_parse_port(colon == NULL ? text : colon + 1, &address->port) ||
-        ip_address_parse(host, length, &address->ip) != RESULT_OK) {
+    const char *digits = colon == NULL ? text : colon + 1;
+    int port = port_read(&digits);
+    address->port = (uint16_t)port;
+    if (port < 0 || *digits != '\0' || ip_address_parse(host, length, &address->ip) != RESULT_OK) {
         (void)buffer_printf(
             error, "'%.200s' is no address; give 127.0.0.1:PORT, [::1]:PORT or unix:PATH", text);
         return RESULT_INVALID;
     }
-    if (!listen_address_is_loopback(&address->ip)) {
+    if (!ip_address_is_loopback(&address->ip)) {
         (void)buffer_printf(error,
                             "%.200s can be reached from elsewhere, and the page knows no users; "
                             "listen at 127.0.0.1, and let ssh -L or a web server forward to it",
@@ -63,21 +47,12 @@ Result listen_address_parse(ListenAddress *address, const char *text, Buffer *er
 
 socklen_t listen_address_socket(const ListenAddress *address, struct sockaddr_storage *out)
 {
-    memset(out, 0, sizeof *out);
     if (address->is_unix) {
         struct sockaddr_un name = {.sun_family = AF_UNIX};
+        memset(out, 0, sizeof *out);
         memcpy(name.sun_path, address->path, sizeof name.sun_path);
         memcpy(out, &name, sizeof name);
         return sizeof name;
     }
-    if (address->ip.v6) {
-        struct sockaddr_in6 name = {.sin6_family = AF_INET6, .sin6_port = htons(address->port)};
-        memcpy(&name.sin6_addr, address->ip.bytes, 16);
-        memcpy(out, &name, sizeof name);
-        return sizeof name;
-    }
-    struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(address->port)};
-    memcpy(&name.sin_addr, address->ip.bytes + 12, 4);
-    memcpy(out, &name, sizeof name);
-    return sizeof name;
+    return ip_address_to_socket(&address->ip, address->port, out);
 }

@@ -26,7 +26,5 @@ typedef struct ListenAddress {
 Result listen_address_parse(ListenAddress *address, const char *text, Buffer *error);
 /* For bind(2); returns the length. */
 socklen_t listen_address_socket(const ListenAddress *address, struct sockaddr_storage *out);
-/* Whether the address is 127.0.0.0/8 or ::1. */
-bool listen_address_is_loopback(const IpAddress *address);
 
 #endif

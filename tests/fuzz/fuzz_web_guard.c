@@ -50,7 +50,7 @@ static void check_address(const char *text)
     buffer_init(&error, 4096);
     if (listen_address_parse(&address, text, &error) == RESULT_OK) {
         assert(error.length == 0);
-        assert(address.is_unix ? *address.path != '\0' : listen_address_is_loopback(&address.ip));
+        assert(address.is_unix ? *address.path != '\0' : ip_address_is_loopback(&address.ip));
         assert(listen_address_socket(&address, &to) <= sizeof to);
     } else {
         assert(error.length > 0);

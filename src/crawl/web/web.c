@@ -58,18 +58,11 @@ static Result tell_name(const ListenAddress *address, int fd, Buffer *name)
     if (getsockname(fd, (struct sockaddr *)&bound, &length) != 0) {
         return result_of_errno(errno);
     }
-    unsigned port = 0;
-    if (bound.ss_family == AF_INET6) {
-        struct sockaddr_in6 v6;
-        memcpy(&v6, &bound, sizeof v6);
-        port = ntohs(v6.sin6_port);
-    } else {
-        struct sockaddr_in v4;
-        memcpy(&v4, &bound, sizeof v4);
-        port = ntohs(v4.sin_port);
-    }
+    struct sockaddr_in any; /* both families have the port in the same place */
+    memcpy(&any, &bound, sizeof any);
     (void)ip_address_format(&address->ip, ip);
-    return buffer_printf(name, address->ip.v6 ? "http://[%s]:%u/" : "http://%s:%u/", ip, port);
+    return buffer_printf(name, address->ip.v6 ? "http://[%s]:%u/" : "http://%s:%u/", ip,
+                         ntohs(any.sin_port));
 }
 
 /* The name is what a browser or proxy is given: "http://127.0.0.1:8088/", "unix:/run/page.sock". */
@@ -722,7 +715,7 @@ bool web_guard_host(const char *host, const char *names)
     if (n == 9 && strncasecmp(host, "localhost", n) == 0) {
         return true;
     }
-    if (ip_address_parse(host, n, &address) == RESULT_OK && listen_address_is_loopback(&address)) {
+    if (ip_address_parse(host, n, &address) == RESULT_OK && ip_address_is_loopback(&address)) {
         return true;
     }
     for (names += strspn(names, SEPARATORS); *names != '\0'; names += strspn(names, SEPARATORS)) {

@@ -57,15 +57,9 @@ void connect_key_plain(const IpAddress *address, uint16_t port, char text[CONNEC
 void connect_key_resolve(const IpAddress *address, struct curl_sockaddr *socket_address)
 {
     struct sockaddr_in6 key;
+    struct sockaddr_storage to;
     memcpy(&key, &socket_address->addr, sizeof key);
-    if (address->v6) {
-        memcpy(&key.sin6_addr, address->bytes, sizeof key.sin6_addr);
-        memcpy(&socket_address->addr, &key, sizeof key);
-        return;
-    }
-    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = key.sin6_port};
-    memcpy(&v4.sin_addr, address->bytes + V4_OFFSET, sizeof v4.sin_addr);
-    socket_address->family = AF_INET;
-    socket_address->addrlen = sizeof v4;
-    memcpy(&socket_address->addr, &v4, sizeof v4);
+    socket_address->addrlen = ip_address_to_socket(address, ntohs(key.sin6_port), &to);
+    socket_address->family = to.ss_family;
+    memcpy(&socket_address->addr, &to, socket_address->addrlen);
 }

@@ -215,18 +215,14 @@ typedef enum Song { SONG_NONE, SONG_SILENCE, SONG_HEARD } Song;
 /* Begins to connect: a descriptor, or -1. *heard: it is connected at once. */
 static int begin_connection(const Known *known, bool *heard, bool *tried)
 {
-    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(known->port)};
-    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(known->port)};
-    memcpy(&v4.sin_addr, known->address.bytes + 12, 4);
-    memcpy(&v6.sin6_addr, known->address.bytes, 16);
-    int fd = socket(known->address.v6 ? AF_INET6 : AF_INET,
-                    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct sockaddr_storage to;
+    socklen_t length = ip_address_to_socket(&known->address, known->port, &to);
+    int fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) {
         return -1;
     }
     *tried = true;
-    int rc = known->address.v6 ? connect(fd, (const struct sockaddr *)&v6, sizeof v6)
-                               : connect(fd, (const struct sockaddr *)&v4, sizeof v4);
+    int rc = connect(fd, (const struct sockaddr *)&to, length);
     *heard |= rc == 0;
     if (rc == 0 || errno == EINPROGRESS) {
         return fd;

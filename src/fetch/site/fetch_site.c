@@ -2,6 +2,7 @@
 #include "base/memory/array.h"
 #include "parse/host/authority.h"
 #include "parse/http/http_header.h"
+#include "parse/host/port_set.h"
 #include "base/memory/base64.h"
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +36,8 @@ static bool is_place(const char *text)
     end += *end == ']';
     bool is_named = !is_open && end > text && strcspn(text, " \t@?#") >= (size_t)(end - text);
     if (*end == ':') {
-        char *rest = NULL;
-        unsigned long port = strtoul(end + 1, &rest, 10);
-        if (rest == end + 1 || port < 1 || port > 65535 || strchr("+- \t", end[1]) != NULL) {
-            return false;
-        }
-        end = rest;
+        end++;
+        is_named = is_named && port_read(&end) > 0;
     }
     return is_named && (*end == '\0' || strcmp(end, "/") == 0);
 }
@@ -296,11 +293,13 @@ static Result credentials_read_line(Credential *credential, char *text, Buffer *
     credential->over_https = strncasecmp(site, "http://", 7) != 0;
     credential->over_http = !credential->over_https;
     site += credential->over_http ? 7 : strncasecmp(site, "https://", 8) == 0 ? 8 : 0;
-    size_t length = *site == '[' ? strcspn(site, "]") + 1 : strcspn(site, ":");
-    char *end = NULL;
-    unsigned long port = site[length] == ':' ? strtoul(site + length + 1, &end, 10) : 0;
-    if (length == 0 || strcspn(site, "/@") < strlen(site) ||
-        (end != NULL && (*end != '\0' || port < 1 || port > 65535))) {
+    const char *end = site + strcspn(site, *site == '[' ? "]" : ":");
+    end += *end == ']';
+    size_t length = (size_t)(end - site);
+    bool has_port = *end == ':';
+    end += has_port;
+    int port = has_port ? port_read(&end) : 0;
+    if (length == 0 || strpbrk(site, "/@") != NULL || *end != '\0' || port < has_port) {
         (void)buffer_append_string(error,
                                    "expected a site such as www.example.org, *.example.org:8443 or "
                                    "http://intranet.example before the kind of secret");

@@ -41,6 +41,19 @@ Result ip_address_of_socket(const struct sockaddr *address, IpAddress *out)
     return RESULT_INVALID;
 }
 
+socklen_t ip_address_to_socket(const IpAddress *address, uint16_t port,
+                               struct sockaddr_storage *out)
+{
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+    memcpy(&v6.sin6_addr, address->bytes, sizeof v6.sin6_addr);
+    memcpy(&v4.sin_addr, address->bytes + sizeof mapped_prefix, sizeof v4.sin_addr);
+    memset(out, 0, sizeof *out);
+    socklen_t length = address->v6 ? sizeof v6 : sizeof v4;
+    memcpy(out, address->v6 ? (const void *)&v6 : (const void *)&v4, length);
+    return length;
+}
+
 Result ip_address_parse(const char *text, size_t length, IpAddress *out)
 {
     char copy[IP_ADDRESS_TEXT_BYTES + 2];
@@ -106,6 +119,12 @@ static bool ip_address_within(const IpAddress *address, const uint8_t *prefix, u
     unsigned rest = bits % 8;
     unsigned mask = (0xff00u >> rest) & 0xff;
     return rest == 0 || (address->bytes[whole] & mask) == (prefix[whole] & mask);
+}
+
+bool ip_address_is_loopback(const IpAddress *address)
+{
+    static const uint8_t v6[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    return address->v6 ? memcmp(address->bytes, v6, sizeof v6) == 0 : address->bytes[12] == 127;
 }
 
 /* RFC 6890, RFC 6598, RFC 5737, RFC 2544, RFC 1112 and 5771. */
@@ -224,19 +243,13 @@ bool ip_ranges_contain(const IpRanges *ranges, const IpAddress *address)
     return false;
 }
 
-static bool is_loopback(const IpAddress *address)
-{
-    static const uint8_t v6[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-    return address->v6 ? memcmp(address->bytes, v6, sizeof v6) == 0 : address->bytes[12] == 127;
-}
-
 bool ip_policy_allows(const IpPolicy *policy, const IpAddress *address)
 {
     if (ip_ranges_contain(&policy->denied, address)) {
         return false;
     }
     if (ip_ranges_contain(&policy->allowed, address)) {
-        return !policy->loopback_only || is_loopback(address);
+        return !policy->loopback_only || ip_address_is_loopback(address);
     }
     return !policy->loopback_only && !ip_address_is_special(address);
 }

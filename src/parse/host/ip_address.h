@@ -39,11 +39,16 @@ IpAddress ip_address_v4(const struct in_addr *address);
 IpAddress ip_address_v6(const struct in6_addr *address); /* mapped IPv4 becomes IPv4 */
 /* RESULT_INVALID: not an address of family AF_INET or AF_INET6. */
 Result ip_address_of_socket(const struct sockaddr *address, IpAddress *out);
+/* The bytes of *out that are used. */
+socklen_t ip_address_to_socket(const IpAddress *address, uint16_t port,
+                               struct sockaddr_storage *out);
 /* "127.0.0.1", "::1", "[::1]". RESULT_INVALID. */
 Result ip_address_parse(const char *text, size_t length, IpAddress *out);
 char *ip_address_format(const IpAddress *address, char text[IP_ADDRESS_TEXT_BYTES]);
 MapKey ip_address_key(const IpAddress *address);
 
+/* 127.0.0.0/8 or ::1. */
+bool ip_address_is_loopback(const IpAddress *address);
 /* True for every address that is not plain public unicast. */
 bool ip_address_is_special(const IpAddress *address);
 

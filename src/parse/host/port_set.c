@@ -27,22 +27,21 @@ bool port_set_has(const PortSet *ports, uint16_t port)
     return ports == NULL ? !port_is_bad(port) : (ports->bits[port >> 6] >> (port & 63) & 1) != 0;
 }
 
-static void port_set_add(PortSet *ports, unsigned long first, unsigned long last)
+static void port_set_add(PortSet *ports, int first, int last)
 {
-    for (unsigned long port = first; port <= last; port++) {
+    for (int port = first; port <= last; port++) {
         ports->bits[port >> 6] |= UINT64_C(1) << (port & 63);
     }
 }
 
-/* A port at *text, which is moved behind it; 0 when there is none. */
-static unsigned long read_port(const char **text)
+int port_read(const char **text)
 {
-    unsigned long port = 0;
+    int port = -1;
     while (**text >= '0' && **text <= '9') {
-        port = port * 10 + (unsigned long)(*(*text)++ - '0');
+        port = (port < 0 ? 0 : port * 10) + (*(*text)++ - '0');
         port = port > 65536 ? 65536 : port;
     }
-    return port > 65535 ? 0 : port;
+    return port > 65535 ? -1 : port;
 }
 
 Result port_set_parse(PortSet *ports, const char *list, Buffer *error)
@@ -54,13 +53,13 @@ Result port_set_parse(PortSet *ports, const char *list, Buffer *error)
     }
     while (*list != '\0') {
         const char *word = list;
-        unsigned long first = read_port(&list);
-        unsigned long last = first;
+        int first = port_read(&list);
+        int last = first;
         if (*list == '-') {
             list++;
-            last = read_port(&list);
+            last = port_read(&list);
         }
-        if (first == 0 || last < first || strchr(", \t", *list) == NULL) {
+        if (first <= 0 || last < first || strchr(", \t", *list) == NULL) {
             memset(ports, 0, sizeof *ports);
             (void)buffer_printf(error,
                                 "'%.*s' is not a port; expected a list such as 80,443,8000-8999",

@@ -23,6 +23,8 @@ typedef struct PortSet {
 /* Whether no URL with this port is ever fetched. */
 bool port_is_bad(uint16_t port);
 
+/* A port at *text, which is moved behind it; -1 when there is none. */
+int port_read(const char **text);
 /* list: ports and ranges, such as "80,443,8000-8999"; "" = all. Bad ports are left out.
  * RESULT_INVALID: error says which word is not a port; the set is empty then. */
 Result port_set_parse(PortSet *ports, const char *list, Buffer *error);
