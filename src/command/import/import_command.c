@@ -223,6 +223,7 @@ static int import_command_run(ImportCommand *command, Config *config)
         tell_count(run.counts.wrong, "whose digest is wrong");
         tell_count(run.counts.damaged, "places that were damaged and passed over");
         tell_count(totals.refused, "that have no page");
+        tell_count(totals.unruled, "robots.txt for which there was no room");
         (void)fputc('\n', stderr);
     }
     return import_command_status_of(rc, closed, &run.counts);

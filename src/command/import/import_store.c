@@ -101,7 +101,9 @@ struct ImportStore {
     FetchResult *batch[BATCH_PAGES];
     size_t n;
     size_t bytes;
-    Map urls; /* of the batch */
+    Map urls;  /* of the batch */
+    Map rules; /* of an origin -> Robots */
+    size_t rules_bytes;
     ImportTotals totals;
 };
 
@@ -300,6 +302,7 @@ int import_store_open(ImportStore **out, const char *directory, Config *config)
     import->store.lock = -1;
     buffer_init(&import->warc_directory, BUFFER_NO_LIMIT);
     map_init(&import->urls);
+    map_init(&import->rules);
     shared_init(&import->scope, scope_delete);
     shared_init(&import->filters, filters_delete);
     shared_init(&import->fetch_filter, filters_delete_one);
@@ -334,6 +337,7 @@ static void forget_batch(ImportStore *import)
 int import_store_close(ImportStore *import)
 {
     int status = import->failed || import->full ? EXIT_IO : 0;
+    Robots *robots = NULL;
     forget_batch(import);
     if (import->parses) {
         parsing_stop(import->parsing);
@@ -364,9 +368,65 @@ int import_store_close(ImportStore *import)
         site_book_delete(import->sites);
     }
     map_destroy(&import->urls);
+    for (size_t place = 0; (robots = map_next(&import->rules, &place)) != NULL;) {
+        robots_delete(robots);
+    }
+    map_destroy(&import->rules);
     buffer_destroy(&import->warc_directory);
     free(import);
     return status;
+}
+
+/* ---- what robots.txt of the archive says ---- */
+
+/* In place of what an earlier one said. */
+static Result import_store_keep_rules(ImportStore *import, MapKey key, Robots *robots)
+{
+    Robots *before = map_remove(&import->rules, key);
+    import->rules_bytes -= before == NULL ? 0 : robots_bytes(before);
+    robots_delete(before);
+    size_t bytes = robots_bytes(robots);
+    bool has_room = bytes <= IMPORT_RULES_BYTES - import->rules_bytes;
+    Result rc = has_room ? map_put(&import->rules, key, robots) : RESULT_OK;
+    if (!has_room || rc != RESULT_OK) {
+        robots_delete(robots);
+        import->totals.unruled++;
+        return rc;
+    }
+    import->rules_bytes += bytes;
+    return RESULT_OK;
+}
+
+/* Of a robots.txt, the sitemaps that it names, as for a fetching thread, and its rules; of a page,
+ * what the last robots.txt before it says of its use. */
+static Result import_store_note_rules(ImportStore *import, FetchResult *fetch)
+{
+    static const char tdm[] = "/.well-known/tdmrep.json";
+    const char *url = fetch->request.url;
+    size_t origin = authority_of(url, strlen(url)).end;
+    Hash128 hash = hash_128(url, origin);
+    MapKey key = {.high = hash.high, .low = hash.low};
+    int class = fetch->answer.status / 100; /* 4: it is not there; redirects and 5 say nothing */
+    size_t length = 0;
+    const char *text = fetch_result_text(fetch, &length);
+    Robots *robots = NULL;
+    if (fetch->kind == FETCHED_PAGE) {
+        robots = map_get(&import->rules, key);
+        if (robots != NULL && class == 2 && strcmp(url + origin, tdm) == 0) {
+            (void)robots_add_tdm(robots, text, length);
+        } else if (robots != NULL) {
+            fetch->request.usage = robots_usage(robots, url + origin, strlen(url + origin), NULL);
+        }
+        return RESULT_OK;
+    }
+    if (class != 2 && class != 4) {
+        return RESULT_OK;
+    }
+    Result rc = robots_parse(text, class == 2 ? length : 0, import->config->robots_agent, &robots);
+    if (rc == RESULT_OK && import->config->scope_sitemaps) {
+        fetch_result_note_sitemaps(fetch, robots);
+    }
+    return rc == RESULT_OK ? import_store_keep_rules(import, key, robots) : rc;
 }
 
 /* ---- a capture ---- */
@@ -385,21 +445,11 @@ Result import_store_add(ImportStore *import, const ImportCapture *capture)
         fetch_result_delete(fetch);
         return rc;
     }
-    /* What a fetching thread does with the answer of a robots.txt. Without memory its sitemaps are
-     * not known. */
-    Robots *robots = NULL;
-    size_t length = 0;
-    const char *text = fetch_result_text(fetch, &length);
-    if (import->config->scope_sitemaps && fetch->kind == FETCHED_ROBOTS &&
-        fetch->answer.status >= 200 && fetch->answer.status < 300 &&
-        robots_parse(text, length, import->config->robots_agent, &robots) == RESULT_OK) {
-        fetch_result_note_sitemaps(fetch, robots);
-        robots_delete(robots);
-    }
+    rc = import_store_note_rules(import, fetch);
     fetch->request.usage_no_store = (uint8_t)config_usages(import->config);
     import->batch[import->n++] = fetch;
     import->bytes += fetch->cost.bytes;
-    return RESULT_OK;
+    return rc;
 }
 
 /* ---- the pages of a batch ---- */

@@ -6,6 +6,11 @@
  *
  *   import_store_open --> (import_store_add* --> import_store_commit)* --> import_store_close
  *
+ * For which uses a page is denied follows from its answer, and from the last robots.txt (and
+ * tdmrep.json) of its origin that stood before it, as far as IMPORT_RULES_BYTES of these go; a
+ * licence that it names has not been read. So a page that is denied for what this crawl's identity
+ * stands for is not stored.
+ *
  * A URL that is not known becomes a seed. A capture that is not newer than what the database knows
  * of its page is not taken, so that an import that was ended can be repeated. crawl.log gets no
  * line: it is what politeness is proven by, and nothing was requested.
@@ -44,11 +49,14 @@ typedef struct ImportCapture {
 
 typedef struct ImportStore ImportStore;
 
+#define IMPORT_RULES_BYTES ((size_t)64 << 20)
+
 typedef struct ImportTotals {
     uint64_t pages;   /* that were committed, robots.txt included */
     uint64_t links;   /* of these */
     uint64_t known;   /* captures that are not newer than what is known */
     uint64_t refused; /* captures whose URL has no place in the database */
+    uint64_t unruled; /* robots.txt for which there was no room */
 } ImportTotals;
 
 /* Exit status 0, or a line was said and nothing is open. Writes DIR/config.ini. */
