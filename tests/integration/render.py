@@ -2,7 +2,9 @@
 """Pages that need a browser: rendered from what the crawl has fetched, by a browser without a network. Skipped where
 chromium is not installed."""
 import concurrent.futures
+import json
 import os
+import pwd
 import re
 import shutil
 import socket
@@ -337,6 +339,82 @@ class Canary:
         self.datagrams.close()
 
 
+FORTRESS = """#!/usr/bin/python3
+import ctypes, json, os, resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+found, home = {}, os.environ["HOME"]
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype, libc.mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+def refused(what):
+    try:
+        return what() and None
+    except OSError as error:
+        return error.strerror
+found["data"] = [libc.mmap(None, n << 30, 3, 0x4022, -1, 0) != ctypes.c_void_p(-1).value for n in (4, 9)]
+with open(home + "/big", "wb") as file:
+    found["file"] = [refused(lambda: file.truncate(n << 20)) for n in (1000, 1100)]
+held = []
+found["files"] = refused(lambda: [held.append(os.open("/dev/null", os.O_RDONLY)) for _ in range(5000)])
+found["held"] = len(held)
+for fd in held:
+    os.close(fd)
+found["core"] = resource.getrlimit(resource.RLIMIT_CORE)
+def raised(name):
+    try:
+        resource.setrlimit(name, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        return True
+    except (ValueError, OSError):
+        return False
+found["raised"] = [raised(n) for n in (resource.RLIMIT_DATA, resource.RLIMIT_FSIZE, resource.RLIMIT_CORE, resource.RLIMIT_NOFILE)]
+found["user"] = os.getuid()
+found["leader"] = os.getsid(0) == os.getpid()
+found["devices"] = [line.split(":")[0].strip() for line in open("/proc/net/dev").readlines()[2:]]
+found["adjusted"] = int(open("/proc/self/oom_score_adj").read())
+found["descriptors"] = sorted(int(n) for n in os.listdir("/proc/self/fd"))[:-1]
+found["environment"] = sorted(os.environ)
+with open("%s", "w") as file:
+    json.dump(found, file)
+"""
+
+
+def limits(report, path):
+    """The walls of a browser's process, seen from within by a program in its place: the kernel's limits, which it cannot
+    raise, its user, session, network namespace, descriptors and environment."""
+    folder = tempfile.mkdtemp(prefix="ragno-test-", dir="/tmp")  # where the browser's user may go
+    os.chmod(folder, 0o1777)
+    program, told, page = f"{folder}/fortress", f"{folder}/found.json", os.path.join(path, "page.html")
+    with open(program, "w", encoding="ascii") as file:
+        file.write(FORTRESS % told)
+    os.chmod(program, 0o755)
+    with open(page, "w", encoding="ascii") as file:
+        file.write("text")
+    result = run([RAGNO, "check", "render", page, "http://a.test/", *USER, "-s", f"render.command={program}"], 300)
+    report.check("a program that is no browser is told", result.returncode != 0 and "browser" in result.stdout + result.stderr,
+                 result.stdout + result.stderr)
+    found = {}
+    if os.path.exists(told):
+        with open(told, encoding="ascii") as file:
+            found = json.load(file)
+    shutil.rmtree(folder, ignore_errors=True)
+    if not found:
+        return report.equal("the program has run", found, "what it found")
+    report.equal("data: 4 GiB, but not 9 beside them", found["data"], [True, False])
+    report.equal("files: 1 000 MiB, not 1 100", found["file"], [None, "File too large"])
+    report.check("descriptors: 4 096", found["files"] == "Too many open files" and found["held"] < 4096, found)
+    report.equal("no core, and no limit can be raised", (found["core"], found["raised"]), ([0, 0], [False] * 4))
+    expected = pwd.getpwnam("nobody").pw_uid if USER else os.getuid()
+    report.equal("its user, and a session of its own", (found["user"], found["leader"]), (expected, True))
+    report.equal("the kernel ends it before anything else", found["adjusted"], 1000)
+    report.equal("it has its two pipes and nothing else of ragno's", found["descriptors"], [0, 1, 2, 3, 4])
+    report.check("nor its environment", not set(found["environment"]) - {"HOME", "TMPDIR", "PATH", "TZ", "LANG", "LC_CTYPE"},
+                 found["environment"])
+    allowed = subprocess.run(["unshare", "-Un", "true"], user=expected, stderr=subprocess.DEVNULL).returncode == 0
+    if allowed:
+        report.equal("no device of a network but its own loopback", found["devices"], ["lo"])
+    else:
+        report.skip("its network namespace", "this kernel has no user namespaces")
+
+
 def canary(report, path):
     """A page that tries every way out reaches nobody on this machine."""
     if BROWSER is None:
@@ -414,4 +492,4 @@ def verdicts(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(offline, refusals, leaves_nothing, hostile, canary, traced, verdicts)
+    harness.main(offline, refusals, leaves_nothing, limits, hostile, canary, traced, verdicts)

@@ -18,6 +18,7 @@ import harness
 from cluster import Nats
 from harness import OUT, run
 from render import BROWSER, HOSTILE, QUICK, USER, Site, crawl
+from render_reach import document_of
 
 RAGNO = f"{OUT}/ragno"
 APPS = [f"127.9.8.{n}" for n in range(1, 5)]  # hosts with pages that need a browser
@@ -557,26 +558,31 @@ def agents(report, path):
     link is, and refused in the page by name. Each URL is fetched once by all of them together."""
     if BROWSER is None or shutil.which("nats-server") is None:
         return report.skip("agents", "chromium or nats-server is not installed")
-    own = ("const here = '%s'; for (const n of 'ab') { const a = document.createElement('a'); a.href = '/made/' + here + n;"
-           "a.textContent = 'word' + n; document.getElementById('root').append(a, ' ') }")
-    shell = "<!doctype html><div id=root></div><script src=%s></script>"
-    pages = {(CDN, "/shared.js"): ("text/javascript", own % "shared"), (CDN, "/"): ("text/html", "nothing")}
+    own = ("{ const here = '%s'; for (const n of 'ab') { const a = document.createElement('a'); a.href = '/made/' + here + n;"
+           "a.textContent = 'word' + n; document.getElementById('root').append(a, ' ') } }")
+    shell = "<!doctype html><div id=root></div>"
+    others = [f"127.9.8.{n}" for n in range(20, 26)]
+    pages = {}
+    for n, host in enumerate(others):
+        pages[(host, "/shared.js")] = ("text/javascript", own % f"shared{n}")
+        pages[(host, "/")] = ("text/html", f"nothing {host}")
+    made = [f"{name}{letter}" for name in ("own", *(f"shared{n}" for n in range(len(others)))) for letter in "ab"]
     for host in APPS:
-        pages[(host, "/")] = ("text/html", shell % "/own.js")
+        pages[(host, "/")] = ("text/html", f"{shell}<script src=/own.js></script>")
         pages[(host, "/own.js")] = ("text/javascript", own % "own" + ";document.getElementById('root').insertAdjacentHTML("
                                     "'beforeend', '<a href=/cross>cross</a>')")
-        pages[(host, "/cross")] = ("text/html", shell % f"http://{CDN}/shared.js")
-        for name in ("owna", "ownb", "shareda", "sharedb"):
+        pages[(host, "/cross")] = ("text/html", shell + "".join(f"<script src=http://{n}/shared.js></script>" for n in others))
+        for name in made:
             pages[(host, f"/made/{name}")] = ("text/html", f"<p>{'plain text ' * 50}")
     with CrossSite(pages) as site, Nats(path) as nats:
         made = run([RAGNO, "cluster", "init", "--agents", "2", "--url", nats.url(), "--name", "r"])
         report.equal("a cluster is made", (made.returncode, made.stderr), (0, ""))
         directories = [os.path.join(path, f"agent{n}") for n in range(2)]
-        seeds = [f"http://{host}/" for host in (*APPS, CDN)]
+        seeds = [f"http://{host}/" for host in (*APPS, *others)]
         processes = [subprocess.Popen(
             [RAGNO, "-d", directory, "-q", "-w", "0", "--ip-wait", "0", "-s", f"fetch.port_map=80:{site.server.port}",
              "-s", "fetch.allow_addresses=127.0.0.0/8", "-s", f"cluster.url={nats.url()}", "-s", "cluster.name=r", "-s",
-             "cluster.lease=2s", "-s", "render.mode=auto", "-s", "scope.domains=" + ",".join((*APPS, CDN)), *USER, *seeds],
+             "cluster.lease=2s", "-s", "render.mode=auto", "-s", "scope.domains=" + ",".join((*APPS, *others)), *USER, *seeds],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for directory in directories]
         report.equal("both end", [harness.ended(process, 200) for process in processes], [0, 0])
     asked = collections.Counter(site.asked)
@@ -584,15 +590,18 @@ def agents(report, path):
     own_pages = {place for place in pages if not place[1].startswith("/made/shared")}
     report.same_set("what hosts of one agent need is there", {place for place in asked if place in own_pages}, own_pages)
     links = set().union(*(rendered_links(directory) for directory in directories))
-    told_of = {}
+    kinds = collections.Counter()
     for host in APPS:
-        says = [run([RAGNO, "why", directory, f"http://{host}/cross", "--json"]).stdout for directory in directories]
-        renders = [json.loads(text).get("render") for text in says]
-        told_of[host] = [render for render in renders if render]
-        report.equal(f"{host}: one agent rendered it", len(told_of[host]), 1)
-    whole = {host for host in APPS if (f"http://{host}/cross", f"http://{host}/made/shareda") in links}
-    report.equal("with the script where it is the same agent's, without it and refused elsewhere",
-                 {host for host in APPS if told_of[host] and told_of[host][0]["refused"] == 0}, whole)
+        page = f"http://{host}/cross"
+        says = [json.loads(run([RAGNO, "why", directory, page, "--json"]).stdout).get("render") for directory in directories]
+        report.equal(f"{host}: one agent rendered it", sum(1 for render in says if render), 1)
+        directory = next(directory for directory, render in zip(directories, says) if render)
+        denied = {line for line in document_of(directory, page)["rendered-refused"] if line.startswith("denied ")}
+        there = {n for n in range(len(others)) if (page, f"http://{host}/made/shared{n}a") in links}
+        report.equal(f"{host}: scripts of hosts of its agent have run, those of the other's are refused by name",
+                     denied, {f"denied http://{other}/shared.js" for n, other in enumerate(others) if n not in there})
+        kinds += collections.Counter({"run": len(there), "refused": len(denied)})
+    report.check("there were some of both", kinds["run"] > 0 and kinds["refused"] > 0, kinds)
 
 
 def refused(report, path):
