@@ -24,6 +24,15 @@ static Ledger ledger_of(uint32_t n)
     return ledger;
 }
 
+/* Settles an agent's row; whether that changes it. */
+static bool changes(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t limit,
+                    LedgerAccount *account)
+{
+    LedgerRow before = ledger->rows[agent];
+    ledger_settle(ledger, agent, unit, limit, account);
+    return !ledger_rows_equal(&before, &ledger->rows[agent]);
+}
+
 static void a_ledger_survives_its_bytes(void)
 {
     Ledger ledger = ledger_of(3);
@@ -63,7 +72,7 @@ static void a_limit_is_used_up_exactly(void)
         account->needed = 16;
         account->idle = agent == 4 || (agent == 3 && rounds > 3000);
         if (ledger_is_low(account) || dice_below(&dice, 10) == 0) {
-            (void)ledger_settle(&ledger, agent, LEDGER_PAGES, LIMIT, account);
+            ledger_settle(&ledger, agent, LEDGER_PAGES, LIMIT, account);
         }
         if (!account->idle && account->used < account->granted) {
             account->used++;
@@ -90,15 +99,15 @@ static void nothing_is_drawn_while_a_row_is_missing(void)
     for (uint32_t i = 0; i < 3; i++) {
         ledger.rows[i].known = false; /* it was lost */
     }
-    CU_ASSERT_TRUE(ledger_settle(&ledger, 0, LEDGER_PAGES, 1000, &account));
+    CU_ASSERT_TRUE(changes(&ledger, 0, LEDGER_PAGES, 1000, &account));
     CU_ASSERT_EQUAL(account.granted, 500);
-    CU_ASSERT_TRUE(ledger_settle(&ledger, 1, LEDGER_PAGES, 1500, &other));
+    CU_ASSERT_TRUE(changes(&ledger, 1, LEDGER_PAGES, 1500, &other));
     CU_ASSERT_EQUAL(ledger.rows[1].granted[LEDGER_PAGES], 800);
-    CU_ASSERT_FALSE(ledger_settle(&ledger, 0, LEDGER_PAGES, 1500, &account));
+    CU_ASSERT_FALSE(changes(&ledger, 0, LEDGER_PAGES, 1500, &account));
     CU_ASSERT_EQUAL(account.granted, 500);
     LedgerAccount third = {.idle = true};
-    CU_ASSERT_TRUE(ledger_settle(&ledger, 2, LEDGER_PAGES, 1500, &third));
-    CU_ASSERT_TRUE(ledger_settle(&ledger, 0, LEDGER_PAGES, 1500, &account));
+    CU_ASSERT_TRUE(changes(&ledger, 2, LEDGER_PAGES, 1500, &third));
+    CU_ASSERT_TRUE(changes(&ledger, 0, LEDGER_PAGES, 1500, &account));
     CU_ASSERT_TRUE(account.granted > 500 && account.granted <= 700);
     ledger_destroy(&ledger);
 }
@@ -111,10 +120,10 @@ static void who_comes_first_leaves_a_part_for_the_others(void)
     LedgerAccount first = {.needed = 1000};
     LedgerAccount later = {.needed = 1000};
     for (unsigned look = 0; look < 100; look++) {
-        (void)ledger_settle(&ledger, 0, LEDGER_PAGES, limit, &first);
+        ledger_settle(&ledger, 0, LEDGER_PAGES, limit, &first);
     }
     CU_ASSERT_TRUE(first.granted >= limit / 6 && first.granted <= limit / 3);
-    CU_ASSERT_TRUE(ledger_settle(&ledger, 1, LEDGER_PAGES, limit, &later));
+    CU_ASSERT_TRUE(changes(&ledger, 1, LEDGER_PAGES, limit, &later));
     CU_ASSERT_TRUE(later.granted >= limit / 10);
     ledger_destroy(&ledger);
 }
@@ -123,7 +132,7 @@ static void without_a_limit_nothing_is_wanted(void)
 {
     Ledger ledger = ledger_of(2);
     LedgerAccount account = {.needed = 10};
-    CU_ASSERT_FALSE(ledger_settle(&ledger, 0, LEDGER_BYTES, 0, &account));
+    CU_ASSERT_FALSE(changes(&ledger, 0, LEDGER_BYTES, 0, &account));
     CU_ASSERT_FALSE(ledger_is_wanted(&ledger, LEDGER_BYTES));
     ledger_destroy(&ledger);
 }
@@ -144,7 +153,7 @@ static void what_is_too_little_for_anything_is_gathered(void)
     for (unsigned round = 0; round < 20; round++) {
         for (uint32_t i = 0; i < 3; i++) {
             LedgerAccount *account = &accounts[i];
-            (void)ledger_settle(&ledger, i, LEDGER_BYTES, limit, account);
+            ledger_settle(&ledger, i, LEDGER_BYTES, limit, account);
             CU_ASSERT_TRUE(account->used <= account->granted);
             if (account->granted - account->used >= account->least) {
                 account->used += account->least;
@@ -159,7 +168,7 @@ static void what_is_too_little_for_anything_is_gathered(void)
         CU_ASSERT_EQUAL(accounts[i].granted, accounts[i].used);
     }
     accounts[1].used += 50; /* its last page was larger: that is paid from the pool */
-    (void)ledger_settle(&ledger, 1, LEDGER_BYTES, limit + 1000, &accounts[1]);
+    ledger_settle(&ledger, 1, LEDGER_BYTES, limit + 1000, &accounts[1]);
     CU_ASSERT_TRUE(accounts[1].granted >= accounts[1].used + 1000);
     ledger_destroy(&ledger);
 }
@@ -174,7 +183,7 @@ static void share(Ledger *ledger, uint32_t agent, uint64_t demand, LedgerAccount
     account->idle = demand == 0;
     account->used = demand < account->granted ? demand : account->granted;
     account->needed = account->granted / 8 + 1;
-    (void)ledger_share_rate(ledger, agent, RATE, account);
+    ledger_settle(ledger, agent, LEDGER_RATE, RATE, account);
     uint64_t sum = 0;
     for (uint32_t i = 0; i < ledger->n; i++) {
         sum += ledger->rows[i].granted[LEDGER_RATE];
@@ -249,7 +258,7 @@ static void nobody_takes_the_share_of_an_agent_that_was_not_heard(void)
     share(&ledger, 0, RATE, &accounts[0]);
     CU_ASSERT_TRUE(ledger.rows[0].granted[LEDGER_RATE] >= RATE / 4);
     LedgerAccount none = {.idle = true};
-    CU_ASSERT_TRUE(ledger_share_rate(&ledger, 1, 0, &none)); /* no limit */
+    CU_ASSERT_TRUE(changes(&ledger, 1, LEDGER_RATE, 0, &none)); /* no limit */
     CU_ASSERT_FALSE(ledger.rows[1].wants[LEDGER_RATE]);
     ledger_destroy(&ledger);
 }

@@ -108,12 +108,8 @@ static void settle_unit(LimitDesk *desk, LedgerUnit unit, const LedgerAccount *a
     LedgerRow *row = &desk->ledger.rows[self];
     uint64_t before = row->granted[unit];
     ours.granted = desk->granted[unit];
-    if (unit == LEDGER_RATE) {
-        (void)ledger_share_rate(&desk->ledger, self, desk->limits[unit], &ours);
-        desk->waits_for_rate = row->wants[unit];
-    } else {
-        (void)ledger_settle(&desk->ledger, self, unit, desk->limits[unit], &ours);
-    }
+    ledger_settle(&desk->ledger, self, unit, desk->limits[unit], &ours);
+    desk->waits_for_rate = row->wants[LEDGER_RATE];
     desk->proposed[unit] = row->granted[unit];
     if (row->granted[unit] < before) {
         limit_desk_give_back(desk, unit, row, before, account);
@@ -143,7 +139,6 @@ static bool limit_desk_settle(LimitDesk *desk, const LedgerAccount accounts[LEDG
 {
     const LedgerRow *row = &desk->ledger.rows[desk->key.link->head.from];
     LedgerRow before = *row;
-    bool changed = !row->known;
     desk->spent = desk->holds = desk->gives = false;
     for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
         if (mono_before(now, desk->settled)) {
@@ -151,10 +146,8 @@ static bool limit_desk_settle(LimitDesk *desk, const LedgerAccount accounts[LEDG
         } else {
             settle_unit(desk, (LedgerUnit)unit, &accounts[unit], now);
         }
-        changed = changed || row->granted[unit] != before.granted[unit] ||
-                  row->wants[unit] != before.wants[unit];
     }
-    return changed;
+    return !ledger_rows_equal(&before, row);
 }
 
 /* What is stored may be used. True: that is another amount than before. */

@@ -7,23 +7,14 @@
 
 #define KEY_BYTES 16u
 
-static MDB_val kept_key(const char *key)
-{
-    return (MDB_val){strlen(key), (char *)(uintptr_t)key};
-}
-
 Result kept_find(MDB_txn *txn, MDB_dbi crawl, const char *key, MDB_val *value)
 {
-    MDB_val name = kept_key(key);
-    int code = mdb_get(txn, crawl, &name, value);
-    return code == MDB_NOTFOUND ? RESULT_NOT_FOUND : lmdb_result(code, key);
+    return lmdb_get(txn, crawl, lmdb_bytes(key, strlen(key)), value, key);
 }
 
 Result kept_put(MDB_txn *txn, MDB_dbi crawl, const char *key, const void *bytes, size_t length)
 {
-    MDB_val name = kept_key(key);
-    MDB_val value = {length, (void *)(uintptr_t)bytes};
-    return lmdb_result(mdb_put(txn, crawl, &name, &value, 0), key);
+    return lmdb_put(txn, crawl, lmdb_bytes(key, strlen(key)), lmdb_bytes(bytes, length), key);
 }
 
 Result kept_get_record(MDB_txn *txn, MDB_dbi crawl, const char *key, const WireRecord *record,

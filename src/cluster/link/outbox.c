@@ -1,7 +1,6 @@
 #include "cluster/link/outbox.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,11 +37,7 @@ static uint64_t sequence_of(uint64_t key)
 Result outbox_open(Outbox *outbox, MDB_txn *txn, MDB_dbi crawl)
 {
     outbox->crawl = crawl;
-    int rc = mdb_dbi_open(txn, TABLE, MDB_CREATE, &outbox->table);
-    if (rc == EACCES) { /* a transaction that only reads */
-        rc = mdb_dbi_open(txn, TABLE, 0, &outbox->table);
-    }
-    return rc == MDB_NOTFOUND ? RESULT_NOT_FOUND : lmdb_result(rc, "open outbox");
+    return lmdb_table_open(&outbox->table, txn, TABLE, MDB_CREATE);
 }
 
 /* ---- the state ---- */
@@ -109,10 +104,8 @@ static OutboxPage *page_of(OutboxDraft *draft, uint16_t to)
 static Result outbox_put_row(OutboxDraft *draft, uint16_t to, const void *block, size_t length)
 {
     uint64_t number = outbox_key_of(to, draft->state.next);
-    MDB_val key = {KEY_BYTES, &number};
-    MDB_val value = {length, (void *)(uintptr_t)block};
-    Result rc =
-        lmdb_result(mdb_put(draft->txn, draft->outbox.table, &key, &value, 0), "write the outbox");
+    Result rc = lmdb_put(draft->txn, draft->outbox.table, lmdb_bytes(&number, KEY_BYTES),
+                         lmdb_bytes(block, length), "write the outbox");
     if (rc == RESULT_OK) {
         draft->state.next++;
         draft->state.blocks++;
@@ -166,32 +159,23 @@ Result outbox_draft_put(OutboxDraft *draft, uint16_t to, const void *block, size
 Result outbox_draft_delete(OutboxDraft *draft, uint16_t to, uint64_t first, uint64_t last,
                            uint64_t *n)
 {
-    MDB_cursor *cursor = NULL;
     uint64_t number = outbox_key_of(to, first);
     uint64_t end = (uint64_t)to << SEQUENCE_BITS | last;
     uint64_t deleted = 0;
-    MDB_val key = {KEY_BYTES, &number};
-    MDB_val value;
-    int rc = mdb_cursor_open(draft->txn, draft->outbox.table, &cursor);
-    if (rc == 0) {
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    }
-    while (rc == 0 && outbox_read_key(&key) <= end) {
+    LmdbRows rows;
+    lmdb_rows_begin(&rows, draft->txn, draft->outbox.table, lmdb_bytes(&number, KEY_BYTES));
+    while (lmdb_rows_next(&rows) && outbox_read_key(&rows.key) <= end) {
+        size_t length = rows.value.mv_size;
         draft->state.blocks -= draft->state.blocks > 0;
-        draft->state.bytes -=
-            draft->state.bytes < value.mv_size ? draft->state.bytes : value.mv_size;
+        draft->state.bytes -= draft->state.bytes < length ? draft->state.bytes : length;
         draft->changed = true;
         deleted++;
-        rc = mdb_cursor_del(cursor, 0);
-        if (rc == 0) {
-            rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT); /* the one behind it */
-        }
+        rows.code = mdb_cursor_del(rows.cursor, 0); /* the next one is the one behind it */
     }
-    mdb_cursor_close(cursor);
     if (n != NULL) {
         *n = deleted;
     }
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "delete from the outbox");
+    return lmdb_rows_end(&rows, RESULT_OK, "delete from the outbox");
 }
 
 Result outbox_draft_finish(OutboxDraft *draft)
@@ -244,50 +228,36 @@ bool outbox_draft_grown(const OutboxDraft *draft, size_t *place, uint16_t *to, s
 Result outbox_read(const Outbox *outbox, MDB_txn *txn, uint16_t to, uint64_t from, size_t most,
                    Buffer *blocks, OutboxRange *range)
 {
-    MDB_cursor *cursor = NULL;
     uint64_t number = outbox_key_of(to, from);
-    MDB_val key = {KEY_BYTES, &number};
-    MDB_val value;
-    Result result = RESULT_OK;
+    LmdbRows rows;
+    Result rc = RESULT_OK;
     *range = (OutboxRange){.blocks = 0};
     buffer_reset(blocks);
-    int rc = mdb_cursor_open(txn, outbox->table, &cursor);
-    if (rc == 0) {
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    }
-    while (rc == 0 && result == RESULT_OK && agent_of(outbox_read_key(&key)) == to &&
-           range->blocks < UINT16_MAX &&
-           (range->blocks == 0 || blocks->length + value.mv_size <= most)) {
-        uint64_t sequence = sequence_of(outbox_read_key(&key));
-        range->first = range->blocks == 0 ? sequence : range->first;
-        range->last = sequence;
+    lmdb_rows_begin(&rows, txn, outbox->table, lmdb_bytes(&number, KEY_BYTES));
+    while (rc == RESULT_OK && range->blocks < UINT16_MAX && lmdb_rows_next(&rows) &&
+           agent_of(outbox_read_key(&rows.key)) == to &&
+           (range->blocks == 0 || blocks->length + rows.value.mv_size <= most)) {
+        range->last = sequence_of(outbox_read_key(&rows.key));
+        range->first = range->blocks == 0 ? range->last : range->first;
         range->blocks++;
-        result = buffer_append(blocks, value.mv_data, value.mv_size);
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+        rc = buffer_append(blocks, rows.value.mv_data, rows.value.mv_size);
     }
-    mdb_cursor_close(cursor);
-    if (rc != 0 && rc != MDB_NOTFOUND) {
-        return lmdb_result(rc, "read the outbox");
-    }
-    return result == RESULT_OK && range->blocks == 0 ? RESULT_NOT_FOUND : result;
+    rc = lmdb_rows_end(&rows, rc, "read the outbox");
+    return rc == RESULT_OK && range->blocks == 0 ? RESULT_NOT_FOUND : rc;
 }
 
 Result outbox_next_agent(const Outbox *outbox, MDB_txn *txn, uint16_t *to, uint64_t *sequence)
 {
-    MDB_cursor *cursor = NULL;
     uint64_t number = outbox_key_of(*to, 0);
-    MDB_val key = {KEY_BYTES, &number};
-    MDB_val value;
-    int rc = mdb_cursor_open(txn, outbox->table, &cursor);
-    if (rc == 0) {
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    }
-    if (rc == 0) {
-        *to = agent_of(outbox_read_key(&key));
+    LmdbRows rows;
+    lmdb_rows_begin(&rows, txn, outbox->table, lmdb_bytes(&number, KEY_BYTES));
+    bool found = lmdb_rows_next(&rows);
+    if (found) {
+        *to = agent_of(outbox_read_key(&rows.key));
         if (sequence != NULL) {
-            *sequence = sequence_of(outbox_read_key(&key));
+            *sequence = sequence_of(outbox_read_key(&rows.key));
         }
     }
-    mdb_cursor_close(cursor);
-    return rc == MDB_NOTFOUND ? RESULT_NOT_FOUND : lmdb_result(rc, "read the outbox");
+    Result rc = lmdb_rows_end(&rows, RESULT_OK, "read the outbox");
+    return rc == RESULT_OK && !found ? RESULT_NOT_FOUND : rc;
 }

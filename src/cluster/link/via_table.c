@@ -1,7 +1,5 @@
 #include "cluster/link/via_table.h"
 
-#include <errno.h>
-
 #include "cluster/wire/link_block.h"
 #include "store/lmdb/lmdb_result.h"
 
@@ -11,11 +9,7 @@
 
 Result via_table_open(MDB_dbi *table, MDB_txn *txn)
 {
-    int rc = mdb_dbi_open(txn, TABLE, MDB_CREATE | MDB_INTEGERKEY, table);
-    if (rc == EACCES) { /* a transaction that only reads */
-        rc = mdb_dbi_open(txn, TABLE, MDB_INTEGERKEY, table);
-    }
-    return rc == MDB_NOTFOUND ? RESULT_NOT_FOUND : lmdb_result(rc, "open vias");
+    return lmdb_table_open(table, txn, TABLE, MDB_CREATE | MDB_INTEGERKEY);
 }
 
 Result via_table_put(MDB_dbi table, MDB_txn *txn, uint64_t index, const Via *via)
@@ -39,16 +33,12 @@ Result via_table_put(MDB_dbi table, MDB_txn *txn, uint64_t index, const Via *via
 
 Result via_table_get(MDB_dbi table, MDB_txn *txn, uint64_t index, Via *via)
 {
-    MDB_val key = {sizeof index, &index};
-    MDB_val value;
-    int rc = mdb_get(txn, table, &key, &value);
-    if (rc != 0) {
-        return rc == MDB_NOTFOUND ? RESULT_NOT_FOUND : lmdb_result(rc, "read vias");
+    uint8_t bytes[VALUE_BYTES];
+    Result rc = lmdb_get_struct(txn, table, lmdb_bytes(&index, sizeof index), bytes, sizeof bytes,
+                                "read vias");
+    if (rc != RESULT_OK) {
+        return rc == RESULT_VERSION ? RESULT_DAMAGED : rc;
     }
-    if (value.mv_size != VALUE_BYTES) {
-        return RESULT_DAMAGED;
-    }
-    const uint8_t *bytes = value.mv_data;
     uint64_t parent = 0;
     for (unsigned i = 0; i < 6; i++) {
         parent |= (uint64_t)bytes[3 + i] << (8 * i);

@@ -164,7 +164,7 @@ static bool is_remainder(const LedgerAccount *account)
     return !account->busy && left_of(account) > 0 && left_of(account) < least_of(account);
 }
 
-static bool same_row(const LedgerRow *a, const LedgerRow *b)
+bool ledger_rows_equal(const LedgerRow *a, const LedgerRow *b)
 {
     bool same = a->known == b->known;
     for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
@@ -173,21 +173,10 @@ static bool same_row(const LedgerRow *a, const LedgerRow *b)
     return same;
 }
 
-bool ledger_settle(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t limit,
-                   LedgerAccount *account)
+static void ledger_divide(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t limit,
+                          LedgerAccount *account)
 {
     LedgerRow *row = &ledger->rows[agent];
-    LedgerRow before = *row;
-    row->known = true;
-    if (limit == 0) {
-        row->wants[unit] = false;
-        return !same_row(&before, row);
-    }
-    /* A ledger that was lost, or is an older one, has forgotten what this agent was granted. */
-    if (row->granted[unit] < account->granted) {
-        row->granted[unit] = account->granted;
-    }
-    account->granted = row->granted[unit];
     bool complete = ledger_is_complete(ledger);
     uint64_t pool = complete ? ledger_pool(ledger, unit, limit) : 0;
     if (pool > 0 && ledger_is_due(ledger, unit, limit, account)) {
@@ -205,7 +194,6 @@ bool ledger_settle(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t lim
         account->granted = account->used + kept;
         row->granted[unit] = account->granted;
     }
-    return !same_row(&before, row);
 }
 
 /* ---- a rate ---- */
@@ -246,20 +234,12 @@ static uint64_t ledger_draw_rate(uint64_t granted, uint64_t fair, uint64_t left,
     return ledger_lesser(left, missing > half ? missing : half);
 }
 
-bool ledger_share_rate(Ledger *ledger, uint32_t agent, uint64_t limit, LedgerAccount *account)
+static void ledger_share_rate(Ledger *ledger, uint32_t agent, uint64_t limit,
+                              LedgerAccount *account)
 {
     LedgerRow *row = &ledger->rows[agent];
-    LedgerRow before = *row;
     uint64_t *granted = &row->granted[LEDGER_RATE];
-    row->known = true;
     row->wants[LEDGER_RATE] = false;
-    if (limit == 0) {
-        return !same_row(&before, row);
-    }
-    if (*granted < account->granted) { /* as in ledger_settle */
-        *granted = account->granted;
-    }
-    account->granted = *granted;
     uint64_t fair = fair_share(ledger, limit);
     uint64_t left = free_rate(ledger, limit);
     bool low = ledger_is_low(account);
@@ -274,5 +254,25 @@ bool ledger_share_rate(Ledger *ledger, uint32_t agent, uint64_t limit, LedgerAcc
         *granted = ledger_lesser(*granted, account->used + account->needed);
     }
     account->granted = *granted;
-    return !same_row(&before, row);
+}
+
+void ledger_settle(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t limit,
+                   LedgerAccount *account)
+{
+    LedgerRow *row = &ledger->rows[agent];
+    row->known = true;
+    if (limit == 0) {
+        row->wants[unit] = false;
+        return;
+    }
+    /* A ledger that was lost, or is an older one, has forgotten what this agent was granted. */
+    if (row->granted[unit] < account->granted) {
+        row->granted[unit] = account->granted;
+    }
+    account->granted = row->granted[unit];
+    if (unit == LEDGER_RATE) {
+        ledger_share_rate(ledger, agent, limit, account);
+    } else {
+        ledger_divide(ledger, agent, unit, limit, account);
+    }
 }

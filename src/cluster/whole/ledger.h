@@ -10,7 +10,7 @@
  * does one that has too little to begin anything. So what is left at the end is less than any agent
  * can use, and nobody has begun what it had no allowance for.
  *
- * A rate is divided otherwise (ledger_share_rate). An agent that can use it has a fair share, the
+ * A rate is divided otherwise. An agent that can use it has a fair share, the
  * limit divided by the number of agents, and more while others do not use theirs. What an agent
  * does not use it gives back when another one wants it, and all of it when it is idle. The share of
  * an agent whose row is missing is the fair one, and nobody takes it: it may be at work.
@@ -69,6 +69,8 @@ bool ledger_is_complete(const Ledger *ledger);
 /* Whether an agent wants more. */
 bool ledger_is_wanted(const Ledger *ledger, LedgerUnit unit);
 
+bool ledger_rows_equal(const LedgerRow *a, const LedgerRow *b);
+
 /* The account of one agent. */
 typedef struct LedgerAccount {
     uint64_t granted;
@@ -81,13 +83,12 @@ typedef struct LedgerAccount {
 } LedgerAccount;
 
 /* Settles one agent's row with what it has and needs: draws, gives back, and says whether it wants
- * more than there is. True: the row has changed, and the ledger is to be stored. account->granted
- * is what it may use once that is done; until then the lesser of both. limit 0: there is none. */
-bool ledger_settle(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t limit,
+ * more than there is: a row that has changed is to be stored. account->granted is what it may use
+ * once that is done; until then the lesser of both. limit 0: there is none. LEDGER_RATE: takes what
+ * is free, gives what it does not use, and what is beyond its fair share when an agent that has
+ * less wants some. */
+void ledger_settle(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t limit,
                    LedgerAccount *account);
-/* The same for LEDGER_RATE: takes what is free, gives what it does not use, and what is beyond its
- * fair share when an agent that has less wants some. */
-bool ledger_share_rate(Ledger *ledger, uint32_t agent, uint64_t limit, LedgerAccount *account);
 /* Whether it has little left, as far as the agent alone can tell. */
 bool ledger_is_low(const LedgerAccount *account);
 /* The same, and by the ledger that was seen last it would draw something. Not of a rate. */
