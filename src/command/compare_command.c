@@ -142,13 +142,9 @@ static void compare_row(Compare *compare, Change change, const Buffer *url, cons
                         const PageRef *before, const PageRef *after)
 {
     ExportRows *rows = &compare->rows;
-    export_text(rows, "change", change_names[change], strlen(change_names[change]));
+    export_word(rows, "change", change_names[change]);
     export_text(rows, "url", url->data, url->length);
-    if (from == NULL) {
-        export_nothing(rows, "from");
-    } else {
-        export_text(rows, "from", from->data, from->length);
-    }
+    export_word(rows, "from", from == NULL ? NULL : buffer_string(from));
     export_signed(rows, "before", before->status);
     export_signed(rows, "after", after->status);
     export_row_end(rows);
@@ -366,7 +362,6 @@ static int compare_run(Compare *compare, OutputFile *output, ExportFormat format
                       output->path == NULL ? "standard output" : output->path,
                       rc == RESULT_FULL ? "no space is left" : result_name(rc));
     }
-    output->is_gone = rc == RESULT_CLOSED;
     rc = output_file_close(output, rc);
     if (rc == RESULT_OK && !quiet && !output->is_gone) {
         const uint64_t *sums = compare->sums;
@@ -389,17 +384,6 @@ static const char usage[] =
     "  -o, --output FILE        default standard output\n"
     "  -q, --quiet              no summary\n"
     "Exit: 0 told; 2 usage; 3 input or output; 17 a crawl is damaged.\n";
-
-static int compare_take_format(void *to, const char *value)
-{
-    ExportFormat *format = to;
-    *format = export_format_of(value);
-    if (*format == EXPORT_FORMATS) {
-        (void)fprintf(stderr, "ragno compare: unknown format '%s': tsv, csv or jsonl\n", value);
-        return EXIT_USAGE;
-    }
-    return 0;
-}
 
 /* LMDB opens a file once in a process. */
 static bool compare_is_same(const char *a, const char *b)
@@ -435,7 +419,7 @@ int compare_main(int argc, char **argv)
     }
     const CommandOption options[] = {
         {"hosts", 0, COMMAND_FLAG, .to = &compare->by_host},
-        {"format", 0, COMMAND_TAKE, .to = &format, .take = compare_take_format},
+        {"format", 0, COMMAND_WORD, .to = &format, .words = EXPORT_WORDS},
         {"output", 'o', COMMAND_TEXT, .to = &path},
         {"quiet", 'q', COMMAND_FLAG, .to = &quiet}};
     CommandLine line = {"compare", usage, COMMAND_ROWS(options), .words_least = 2, .words_most = 2};

@@ -157,11 +157,7 @@ static Result in_transaction(Refused *refused, Piece *piece, uint64_t first)
     Result rc = schedule_open(&schedule, txn, NULL, page_db_journal(refused->db));
     rc = rc == RESULT_OK ? host_rows_open(&hosts, txn, page_db_journal(refused->db)) : rc;
     rc = rc == RESULT_OK ? piece(refused, txn, schedule, hosts, first) : rc;
-    if (rc == RESULT_OK) {
-        rc = page_db_txn_commit(refused->db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;
-    } else {
-        page_db_txn_abort(refused->db, txn);
-    }
+    rc = page_db_txn_end(refused->db, txn, rc);
     host_rows_close(hosts);
     schedule_close(schedule);
     return rc;
@@ -495,11 +491,7 @@ static int schedule_command_settle(PageDB *db, bool all)
         rc = revisit_rows_settled_put(table, txn, all ? page_db_n_pages(db, txn) : 0);
     }
     revisit_rows_close(table);
-    if (rc != RESULT_OK) {
-        page_db_txn_abort(db, txn);
-        return EXIT_IO;
-    }
-    return page_db_txn_commit(db, txn) == page_db_error_ok ? 0 : EXIT_IO;
+    return page_db_txn_end(db, txn, rc) == RESULT_OK ? 0 : EXIT_IO;
 }
 
 static FreqSchedulerError build(const FreqCommand *command, FreqScheduler *sch,

@@ -150,6 +150,24 @@ static int command_line_take_number(const CommandLine *line, const CommandOption
     return 0;
 }
 
+static int command_line_take_word(const CommandLine *line, const CommandOption *option,
+                                  const char *value)
+{
+    char expected[128];
+    const char *at = option->words;
+    for (int place = 0; at != NULL; place++) {
+        size_t n = strcspn(at, "|");
+        if (strlen(value) == n && memcmp(at, value, n) == 0) {
+            *(int *)option->to = place;
+            return 0;
+        }
+        at = at[n] == '\0' ? NULL : at + n + 1;
+    }
+    (void)snprintf(expected, sizeof expected, "--%s: expected %s, not", option->name,
+                   option->words);
+    return command_line_complain(line, expected, value);
+}
+
 static int command_line_take_value(const CommandLine *line, const CommandOption *option,
                                    const char *value)
 {
@@ -167,6 +185,8 @@ static int command_line_take_value(const CommandLine *line, const CommandOption 
     case COMMAND_NUMBER:
     case COMMAND_REAL:
         return command_line_take_number(line, option, value);
+    case COMMAND_WORD:
+        return command_line_take_word(line, option, value);
     case COMMAND_TAKE:
     case COMMAND_MAY:
         return option->take(option->to, value);

@@ -27,6 +27,7 @@ typedef enum CommandKind {
     COMMAND_TEXT,   /* const char **; "" is a mistake */
     COMMAND_NUMBER, /* uint64_t *, from least to most */
     COMMAND_REAL,   /* double *, from least to most */
+    COMMAND_WORD,   /* int *, or an enum: the place of the value among words */
     COMMAND_TAKE,   /* take(to, value) */
     COMMAND_MAY,    /* the same; a value must be in the word, and may be missing: NULL */
     COMMAND_SETTING /* CommandSettings *, which gets one more */
@@ -52,6 +53,7 @@ typedef struct CommandOption {
     double most;
     /* 0, or an exit status after a line of its own. */
     int (*take)(void *to, const char *value);
+    const char *words;   /* "tsv|csv|jsonl" */
     const char *setting; /* "section.key"; NULL: its value is SECTION.KEY=VALUE */
     const char *value;   /* of the setting; NULL: it follows */
 } CommandOption;

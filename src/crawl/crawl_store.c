@@ -229,11 +229,7 @@ static Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions
     if (rc == RESULT_OK) {
         rc = open_revisits(tables, txn, options->continuous);
     }
-    if (rc != RESULT_OK) {
-        page_db_txn_abort(tables->db, txn);
-        return rc;
-    }
-    return page_db_txn_commit(tables->db, txn) == 0 ? RESULT_OK : RESULT_FULL;
+    return page_db_txn_end(tables->db, txn, rc);
 }
 
 Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlStoreOptions *options,

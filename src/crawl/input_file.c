@@ -50,6 +50,7 @@ Result output_file_close(OutputFile *output, Result rc)
 {
     FILE *file = output->file;
     output->file = NULL;
+    output->is_gone = output->is_gone || rc == RESULT_CLOSED;
     if (file == NULL) {
         return rc;
     }

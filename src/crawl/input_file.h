@@ -34,7 +34,7 @@ Result output_file_open(OutputFile *output, const char *command, const char *pat
 /* RESULT_CLOSED: the reader has closed the output. Other errors are reported, once. */
 Result output_file_write(OutputFile *output, const void *bytes, size_t length);
 /* Flushes and closes. rc is the result of what came before; it is returned unless closing fails,
- * and RESULT_CLOSED becomes RESULT_OK. */
+ * and RESULT_CLOSED becomes RESULT_OK, and is_gone. */
 Result output_file_close(OutputFile *output, Result rc);
 
 /* Initialises out and appends the file (at most 256 MiB). Returns 0, or prints one line to standard

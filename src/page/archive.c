@@ -109,11 +109,7 @@ static Result archive_open_tables(Archive *archive, WarcEnd *end)
         rc = warc_end_get(txn, end);
         rc = rc == RESULT_NOT_FOUND ? warc_end_put(txn, end) : rc;
     }
-    if (rc != RESULT_OK) {
-        page_db_txn_abort(archive->db, txn);
-        return rc;
-    }
-    return page_db_txn_commit(archive->db, txn) == 0 ? RESULT_OK : RESULT_FULL;
+    return page_db_txn_end(archive->db, txn, rc);
 }
 
 static Result open_files(Archive *archive, const ArchiveOptions *options, const WarcEnd *end)

@@ -12,6 +12,7 @@ typedef struct Given {
     uint64_t top;
     double share;
     const char *taken;
+    int colour;
     const char *may;
     CommandSettings settings;
     CommandLine line;
@@ -41,6 +42,7 @@ static int take(Given *given, const char *words)
         {"output", 'o', COMMAND_TEXT, .to = &given->output},
         {"top", 0, COMMAND_NUMBER, .to = &given->top, .least = 1, .most = 100},
         {"share", 0, COMMAND_REAL, .to = &given->share, .most = 1},
+        {"colour", 0, COMMAND_WORD, .to = &given->colour, .words = "red|green|greenish"},
         {"word", 'w', COMMAND_TAKE, .to = &given->taken, .take = take_word},
         {"may", 0, COMMAND_MAY, .to = &given->may, .take = take_may},
         {"set", 's', COMMAND_SETTING, .to = &given->settings},
@@ -74,6 +76,10 @@ static void options_stand_anywhere(void)
     CU_ASSERT_EQUAL_FATAL(given.line.n_words, 2);
     CU_ASSERT_STRING_EQUAL(given.line.words[0], "a");
     CU_ASSERT_STRING_EQUAL(given.line.words[1], "b");
+    CU_ASSERT_EQUAL(take(&given, "try a --colour greenish"), 0);
+    CU_ASSERT_EQUAL(given.colour, 2);
+    CU_ASSERT_EQUAL(take(&given, "try a --colour green"), 0);
+    CU_ASSERT_EQUAL(given.colour, 1);
     CU_ASSERT_EQUAL(take(&given, "try -j -o y -"), 0);
     CU_ASSERT_STRING_EQUAL(given.output, "y");
     CU_ASSERT_STRING_EQUAL(given.line.words[0], "-");
@@ -122,6 +128,9 @@ static void mistakes_are_wrong_usage(void)
                                         "try a --share 1x",
                                         "try a -z",
                                         "try a --word bad",
+                                        "try a --colour gree",
+                                        "try a --colour red|green",
+                                        "try a --colour",
                                         "try a --set x",
                                         "try a --no-b=yes",
                                         "try a --deep"};

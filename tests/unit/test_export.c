@@ -56,11 +56,10 @@ static void rows_have_three_forms(void)
     expect_rows(EXPORT_CSV, true,
                 "url,n,s,r,x\r\n\"a\t\"\"b\"\",\\\",0,-5,0.5,\r\n"
                 "\"a\t\"\"b\"\",\\\",18446744073709551615,-5,,\r\n");
-    expect_rows(
-        EXPORT_JSONL, true,
-        "{\"url\":\"a\\u0009\\\"b\\\",\\\\\",\"n\":0,\"s\":-5,\"r\":0.5,\"x\":null}\n"
-        "{\"url\":\"a\\u0009\\\"b\\\",\\\\\",\"n\":18446744073709551615,\"s\":-5,\"r\":null,"
-        "\"x\":null}\n");
+    expect_rows(EXPORT_JSONL, true,
+                "{\"url\":\"a\\t\\\"b\\\",\\\\\",\"n\":0,\"s\":-5,\"r\":0.5,\"x\":null}\n"
+                "{\"url\":\"a\\t\\\"b\\\",\\\\\",\"n\":18446744073709551615,\"s\":-5,\"r\":null,"
+                "\"x\":null}\n");
 }
 
 static void strangers_texts_command_no_terminal_and_no_spreadsheet(void)

@@ -86,6 +86,22 @@ void file_unmap(const char *bytes, uint64_t length)
     }
 }
 
+Result file_map_scratch(void **map, size_t n)
+{
+    FILE *file = tmpfile();
+    int code = file == NULL ? errno : posix_fallocate(fileno(file), 0, (off_t)n);
+    *map =
+        code != 0 ? MAP_FAILED : mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+    if (*map == MAP_FAILED) {
+        code = code != 0 ? code : errno;
+        *map = NULL;
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return code == 0 ? RESULT_OK : result_of_errno(code);
+}
+
 Result file_replace(const char *path, const void *bytes, size_t n)
 {
     Path draft;

@@ -35,6 +35,9 @@ Result file_read_rest(FILE *file, Buffer *out);
  * openat. *bytes is NULL when it is empty; else unmap it. RESULT_INVALID: no regular file. */
 Result file_map(int directory, const char *path, const char **bytes, uint64_t *length);
 void file_unmap(const char *bytes, uint64_t length); /* NULL is allowed */
+/* Maps n zeroes of a file without a name, which the system pages in and out: for more than memory
+ * should hold. NULL after an error; else munmap gives it back. */
+Result file_map_scratch(void **map, size_t n);
 /* Writes the bytes beside their place, syncs them, and puts them there: after a crash the file is
  * the old one or the new one, whole. */
 Result file_replace(const char *path, const void *bytes, size_t n);

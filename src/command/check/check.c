@@ -47,26 +47,16 @@ typedef struct CheckPage {
 #define PAGE_LINK_BYTES ((size_t)1 << 20)
 #define PAGE_MEMORY     ((size_t)4 << 30)
 
-static int check_page_take_front_end(void *to, const char *name)
-{
-    CheckPage *check = to;
-    check->use_libxml2 = strcmp(name, "libxml2") == 0;
-    if (!check->use_libxml2 && strcmp(name, "skim") != 0) {
-        (void)fprintf(stderr, "ragno check: --front-end %s: expected skim or libxml2\n", name);
-        return 2;
-    }
-    return 0;
-}
-
 static int check_page_read_arguments(CheckPage *check, int argc, char **argv, const char *usage)
 {
     bool text = false;
+    int front_end = 0;
     const CommandOption rows[] = {
         {"base", 0, COMMAND_TEXT, .to = &check->base},
         {"content-type", 0, COMMAND_TEXT, .to = &check->content_type},
         {"text", 0, COMMAND_FLAG, .to = &text},
         {"embeds", 0, COMMAND_FLAG, .to = &check->styles},
-        {"front-end", 0, COMMAND_TAKE, .to = check, .take = check_page_take_front_end}};
+        {"front-end", 0, COMMAND_WORD, .to = &front_end, .words = "skim|libxml2"}};
     CommandLine line = {"check", usage, COMMAND_ROWS(rows), .words_least = 1, .words_most = 1};
     int status = command_line_take(&line, argc, argv);
     if (status == 0 && check->base == NULL) {
@@ -74,6 +64,7 @@ static int check_page_read_arguments(CheckPage *check, int argc, char **argv, co
     }
     check->file = status == 0 ? line.words[0] : NULL;
     check->link_text = text ? LINK_TEXT : 0;
+    check->use_libxml2 = front_end == 1;
     return status;
 }
 

@@ -41,7 +41,6 @@ typedef struct CaptureTable {
     TextJobs jobs;
     TextSource *source;
     TextPages *pages;
-    TextFilter filter;
     ExportRows rows;
     Url url;
     Url target; /* of a redirect */
@@ -67,12 +66,6 @@ static void capture_bytes(CaptureTable *table, const char *name, WarcBytes value
     }
 }
 
-static void capture_string(CaptureTable *table, const char *name, const char *value)
-{
-    capture_bytes(table, name,
-                  value == NULL ? warc_bytes("", 0) : warc_bytes(value, strlen(value)));
-}
-
 static WarcBytes capture_field(const WarcRecord *record, const char *name)
 {
     WarcBytes value = warc_bytes("", 0);
@@ -88,12 +81,12 @@ static void capture_url(CaptureTable *table, WarcBytes uri)
     capture_bytes(table, "url_surtkey", warc_bytes(table->surt.data, table->surt.length));
     capture_bytes(table, "url", uri);
     if (url_parse(url, NULL, uri.bytes, uri.length) != RESULT_OK) {
-        export_nothing(&table->rows, "url_host_name");
-        export_nothing(&table->rows, "url_host_registered_domain");
-        export_nothing(&table->rows, "url_protocol");
-        export_nothing(&table->rows, "url_port");
-        export_nothing(&table->rows, "url_path");
-        export_nothing(&table->rows, "url_query");
+        static const char *const columns[] = {"url_host_name", "url_host_registered_domain",
+                                              "url_protocol",  "url_port",
+                                              "url_path",      "url_query"};
+        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+            export_nothing(&table->rows, columns[i]);
+        }
         return;
     }
     Domain domain = domain_of_url(url);
@@ -102,12 +95,8 @@ static void capture_url(CaptureTable *table, WarcBytes uri)
     capture_bytes(table, "url_host_name",
                   warc_bytes(url->href + url->host_start, url->host_end - url->host_start));
     capture_bytes(table, "url_host_registered_domain", warc_bytes(domain.name, domain.length));
-    capture_string(table, "url_protocol", url->https ? "https" : "http");
-    if (url->port == (url->https ? 443 : 80)) {
-        export_nothing(&table->rows, "url_port");
-    } else {
-        export_number(&table->rows, "url_port", url->port);
-    }
+    export_word(&table->rows, "url_protocol", url->https ? "https" : "http");
+    export_number_if(&table->rows, "url_port", url->port != (url->https ? 443 : 80), url->port);
     capture_bytes(table, "url_path",
                   warc_bytes(url->href + url->path_start, url->query_start - url->path_start));
     capture_bytes(table, "url_query", warc_bytes(url->href + query, url->length - query));
@@ -131,8 +120,8 @@ static Result capture_text(CaptureTable *table)
             return rc;
         }
     }
-    capture_string(table, "content_charset", is_text ? page.visible.encoding : NULL);
-    capture_string(table, "content_languages", page.language);
+    export_word(&table->rows, "content_charset", is_text ? page.visible.encoding : NULL);
+    export_word(&table->rows, "content_languages", page.language);
     return RESULT_OK;
 }
 
@@ -142,7 +131,7 @@ static Result capture_row(CaptureTable *table, const char *filename, const WarcR
     char date[CLOCK_TEXT_BYTES];
     char id[WARC_ID_TEXT];
     capture_url(table, record->uri);
-    capture_string(table, "fetch_time", wall_format_micro(record->date, date));
+    export_word(&table->rows, "fetch_time", wall_format_micro(record->date, date));
     export_number(rows, "fetch_status", record->http.status);
     /* The Location of a redirect, absolute. */
     HttpHeader header;
@@ -153,16 +142,16 @@ static Result capture_row(CaptureTable *table, const char *filename, const WarcR
         http_header_find(&header, "Location", &field) &&
         url_parse(&table->url, NULL, record->uri.bytes, record->uri.length) == RESULT_OK &&
         url_parse(&table->target, &table->url, field.value, field.value_length) == RESULT_OK;
-    capture_string(table, "fetch_redirect", is_redirect ? table->target.href : NULL);
+    export_word(&table->rows, "fetch_redirect", is_redirect ? table->target.href : NULL);
     capture_bytes(table, "content_digest", capture_field(record, "warc-payload-digest"));
     capture_bytes(table, "content_mime_type", record->http.content_type);
     Result rc = capture_text(table);
     capture_bytes(table, "content_truncated", capture_field(record, "warc-truncated"));
     capture_bytes(table, "usage", capture_field(record, "warc-usage"));
     capture_bytes(table, "ip", capture_field(record, "warc-ip-address"));
-    capture_string(table, "warc_record_type", warc_type_name(record->type));
-    capture_string(table, "record_id", warc_id_format(&record->id, id));
-    capture_string(table, "warc_filename", filename);
+    export_word(&table->rows, "warc_record_type", warc_type_name(record->type));
+    export_word(&table->rows, "record_id", warc_id_format(&record->id, id));
+    export_word(&table->rows, "warc_filename", filename);
     export_number(rows, "warc_record_offset", record->offset);
     export_number(rows, "warc_record_length", record->length);
     export_row_end(rows);
@@ -170,22 +159,6 @@ static Result capture_row(CaptureTable *table, const char *filename, const WarcR
 }
 
 /* ---- rows ---- */
-
-static Result capture_is_wanted(CaptureTable *table, const WarcRecord *record, bool *wanted)
-{
-    const TextExport *archive = &table->command->archive;
-    TextCapture capture;
-    *wanted = (record->type == WARC_RESPONSE || record->type == WARC_REVISIT) && record->is_http &&
-              record->date.us >= archive->wanted.since.us &&
-              record->date.us < archive->wanted.until.us &&
-              text_choice_admits(&archive->choice, record->uri);
-    if (!*wanted || archive->filter == NULL) {
-        return RESULT_OK;
-    }
-    Result rc = text_source_take(table->source, &capture);
-    *wanted = rc == RESULT_OK && text_filter_passes(&table->filter, &capture);
-    return rc == RESULT_MEMORY ? rc : RESULT_OK;
-}
 
 static Result capture_file(CaptureTable *table, const TextJob *job)
 {
@@ -198,8 +171,9 @@ static Result capture_file(CaptureTable *table, const TextJob *job)
     while (rc == RESULT_OK) {
         bool wanted = false;
         rc = text_source_next_record(table->source, &record);
-        if (rc == RESULT_OK) {
-            rc = capture_is_wanted(table, record, &wanted);
+        if (rc == RESULT_OK && record->is_http &&
+            (record->type == WARC_RESPONSE || record->type == WARC_REVISIT)) {
+            rc = text_source_judge(table->source, &wanted);
         }
         if (rc == RESULT_OK && wanted) {
             rc = capture_row(table, filename, record);
@@ -212,29 +186,19 @@ static Result capture_file(CaptureTable *table, const TextJob *job)
 
 static Result capture_table_open(CaptureTable *table)
 {
-    const TextExport *archive = &table->command->archive;
+    const TextWanted *wanted = &table->command->archive.wanted;
     const TextPagesOptions pages = {.language =
                                         !table->command->no_language && text_language_load()};
     buffer_init(&table->surt, BUFFER_NO_LIMIT);
     url_init(&table->url);
     url_init(&table->target);
-    Result rc = text_filter_init(&table->filter, archive->filter);
-    if (rc == RESULT_OK) {
-        rc = text_source_new(&table->source, archive->warc.text, &archive->wanted);
-    }
+    Result rc = text_source_new(&table->source, wanted);
     if (rc == RESULT_OK) {
         rc = text_pages_new(&table->pages, &pages);
     }
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    rc = text_jobs_make(&table->jobs, archive->warc.text, archive->wanted.since, UINT64_MAX);
-    if (rc != RESULT_OK && rc != RESULT_MEMORY) {
-        (void)fprintf(stderr, "ragno export: %s: cannot be read: %s\n", archive->warc.text,
-                      result_name(rc));
-        rc = RESULT_IO;
-    }
-    return rc;
+    return rc == RESULT_OK
+               ? text_jobs_make(&table->jobs, wanted->directory, wanted->since, UINT64_MAX)
+               : rc;
 }
 
 static Result capture_table_write(CaptureTable *table, FILE *file)
@@ -258,25 +222,12 @@ static void capture_table_close(CaptureTable *table, TextCounts *counts)
     text_jobs_free(&table->jobs);
     text_source_delete(table->source);
     text_pages_delete(table->pages);
-    text_filter_destroy(&table->filter);
     buffer_destroy(&table->surt);
     url_destroy(&table->url);
     url_destroy(&table->target);
 }
 
 /* ---- the command ---- */
-
-static int capture_take_format(void *to, const char *value)
-{
-    CaptureCommand *command = to;
-    command->format = export_format_of(value);
-    if (command->format == EXPORT_FORMATS) {
-        (void)fprintf(stderr, "ragno export: --format: expected tsv, csv or jsonl, found '%s'\n",
-                      value);
-        return EXIT_USAGE;
-    }
-    return 0;
-}
 
 static int export_captures_run(const CaptureCommand *command)
 {
@@ -290,10 +241,6 @@ static int export_captures_run(const CaptureCommand *command)
     progress_begin(&table.progress, "export", "captures",
                    progress_is_wanted(command->archive.output), stderr, mono_now());
     rc = capture_table_write(&table, output.file);
-    if (rc == RESULT_CLOSED) {
-        output.is_gone = true;
-        rc = RESULT_OK;
-    }
     rc = output_file_close(&output, rc);
     progress_end(&table.progress);
     capture_table_close(&table, &counts);
@@ -305,7 +252,7 @@ int export_captures_main(int argc, char **argv)
     CaptureCommand command = {.archive = {.wanted = {.status_first = 100, .status_last = 999}},
                               .format = EXPORT_JSONL};
     const CommandOption own[] = {
-        {"format", 0, COMMAND_TAKE, .to = &command, .take = capture_take_format},
+        {"format", 0, COMMAND_WORD, .to = &command.format, .words = EXPORT_WORDS},
         {"header", 0, COMMAND_FLAG, .to = &command.header},
         {"no-language", 0, COMMAND_FLAG, .to = &command.no_language}};
     int status = text_export_parse(&command.archive, argc, argv, capture_usage, own, 3);
@@ -360,12 +307,6 @@ static const char export_usage[] =
     "  -q, --quiet              no progress\n"
     "Parquet: duckdb -c \"COPY (FROM 'pages.jsonl') TO 'pages.parquet'\"\n";
 
-static int export_tables_complain(const char *what, const char *word)
-{
-    (void)fprintf(stderr, "ragno export: %s '%s'\n%s", what, word, export_usage);
-    return EXIT_USAGE;
-}
-
 static const ExportKind *export_tables_kind_of(const char *word)
 {
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
@@ -376,23 +317,6 @@ static const ExportKind *export_tables_kind_of(const char *word)
     return NULL;
 }
 
-static int export_tables_take_format(void *to, const char *value)
-{
-    PageExportOptions *options = to;
-    if (strcmp(value, "arcs") == 0) {
-        options->arcs = true;
-        return 0;
-    }
-    if (strcmp(value, "parquet") == 0) {
-        return export_tables_complain(
-            "DuckDB makes Parquet of JSON Lines: duckdb -c \"COPY (FROM 'pages.jsonl') "
-            "TO 'pages.parquet'\"; not written:",
-            value);
-    }
-    options->format = export_format_of(value);
-    return options->format == EXPORT_FORMATS ? export_tables_complain("unknown format", value) : 0;
-}
-
 /* 0, an exit status, or COMMAND_HELPED. */
 static int export_tables_parse(ExportCommand *command, int argc, char **argv)
 {
@@ -400,7 +324,7 @@ static int export_tables_parse(ExportCommand *command, int argc, char **argv)
     bool header = false;
     bool no_header = false;
     const CommandOption options[] = {
-        {"format", 0, COMMAND_TAKE, .to = to, .take = export_tables_take_format},
+        {"format", 0, COMMAND_WORD, .to = &to->format, .words = EXPORT_WORDS "|arcs"},
         {"output", 'o', COMMAND_TEXT, .to = &command->output},
         {"where", 0, COMMAND_TEXT, .to = &command->where},
         {"header", 0, COMMAND_FLAG, .to = &header},
@@ -419,8 +343,9 @@ static int export_tables_parse(ExportCommand *command, int argc, char **argv)
     }
     command->directory = line.words[0];
     command->kind = export_tables_kind_of(line.words[1]);
+    to->arcs = to->arcs || to->format == EXPORT_FORMATS;
     to->header = header || (!no_header && to->format == EXPORT_CSV);
-    return command->kind == NULL ? export_tables_complain("unknown kind", line.words[1]) : 0;
+    return command->kind == NULL ? command_line_complain(&line, "unknown kind", line.words[1]) : 0;
 }
 
 static void show_progress(void *context, uint64_t done, uint64_t total, uint64_t n_rows)
@@ -448,9 +373,6 @@ static int run_on(ExportCommand *command, PageDB *db, const Filter *where)
     rc = command->kind->run(db, options);
     if (rc != RESULT_OK && rc != RESULT_CLOSED) {
         (void)fprintf(stderr, "ragno export: %s\n", result_name(rc));
-    }
-    if (rc == RESULT_CLOSED) {
-        output.is_gone = true;
     }
     rc = output_file_close(&output, rc);
     progress_end(&command->progress);

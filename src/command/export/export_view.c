@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "store/pages/page_db_read.h"
+#include "base/memory/json_writer.h"
 #include "base/thread/log.h"
 #include "page/parsed_page.h"
 
@@ -139,17 +140,6 @@ Result export_view_put_origin(ExportView *view, const char *name, uint32_t host,
 
 /* ---- Export row ---- */
 
-ExportFormat export_format_of(const char *word)
-{
-    static const char *const words[EXPORT_FORMATS] = {
-        [EXPORT_TSV] = "tsv", [EXPORT_CSV] = "csv", [EXPORT_JSONL] = "jsonl"};
-    unsigned i = 0;
-    while (i < EXPORT_FORMATS && strcmp(word, words[i]) != 0) {
-        i++;
-    }
-    return (ExportFormat)i;
-}
-
 void export_rows_begin(ExportRows *rows, FILE *file, ExportFormat format, bool header)
 {
     *rows = (ExportRows){
@@ -203,26 +193,6 @@ static bool export_row_is_control(const char *bytes, size_t left)
            (unsigned char)bytes[1] < 0xA0;
 }
 
-static void export_row_put_json(ExportRows *rows, const char *bytes, size_t length)
-{
-    export_row_put(rows, "\"", 1);
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)bytes[i];
-        if (c < 0x20 || c == 0x7f) {
-            export_row_keep(rows, buffer_printf(&rows->line, "\\u%04x", (unsigned)c));
-        } else if (export_row_is_control(bytes + i, length - i)) {
-            c = (unsigned char)bytes[++i];
-            export_row_keep(rows, buffer_printf(&rows->line, "\\u%04x", (unsigned)c));
-        } else {
-            if (c == '"' || c == '\\') {
-                export_row_put(rows, "\\", 1);
-            }
-            export_row_put(rows, bytes + i, 1);
-        }
-    }
-    export_row_put(rows, "\"", 1);
-}
-
 /* A spreadsheet takes what begins with one of these for a formula; an apostrophe makes it text. */
 static void put_csv(ExportRows *rows, const char *bytes, size_t length)
 {
@@ -246,7 +216,7 @@ void export_text(ExportRows *rows, const char *name, const char *bytes, size_t l
 {
     start_field(rows, name);
     if (rows->format == EXPORT_JSONL) {
-        export_row_put_json(rows, bytes, length);
+        export_row_keep(rows, json_append_text(&rows->line, bytes, length));
     } else if (rows->format == EXPORT_CSV) {
         put_csv(rows, bytes, length);
     } else {
@@ -301,6 +271,24 @@ void export_nothing(ExportRows *rows, const char *name)
     start_field(rows, name);
     if (rows->format == EXPORT_JSONL) {
         put_string(rows, "null");
+    }
+}
+
+void export_word(ExportRows *rows, const char *name, const char *word)
+{
+    if (word == NULL || *word == '\0') {
+        export_nothing(rows, name);
+    } else {
+        export_text(rows, name, word, strlen(word));
+    }
+}
+
+void export_number_if(ExportRows *rows, const char *name, bool known, uint64_t number)
+{
+    if (known) {
+        export_number(rows, name, number);
+    } else {
+        export_nothing(rows, name);
     }
 }
 

@@ -23,16 +23,13 @@
 /* Rows of named fields, written as TSV, CSV (RFC 4180) or JSON Lines.
  *
  * What: the caller gives every row the same fields in the same order. TSV and CSV may begin with a
- * line of names. What cannot stand in TSV (tab, line end) is percent-encoded, as in a URL; JSON
- * keeps bytes beyond ASCII as they are.
+ * line of names. What cannot stand in TSV (tab, line end) is percent-encoded, as in a URL.
  * Owns: nothing; the file is the caller's.
  * Threads: one.
  * Errors: those of the file stick and come out of export_rows_end. */
 
 typedef enum ExportFormat { EXPORT_TSV, EXPORT_CSV, EXPORT_JSONL, EXPORT_FORMATS } ExportFormat;
-
-/* The format of that name; EXPORT_FORMATS when there is none. */
-ExportFormat export_format_of(const char *word);
+#define EXPORT_WORDS "tsv|csv|jsonl" /* of a command line */
 
 typedef struct ExportRows {
     FILE *file; /* borrowed */
@@ -53,6 +50,10 @@ void export_signed(ExportRows *rows, const char *name, int64_t number);
 void export_real(ExportRows *rows, const char *name, double number);
 /* An empty field; null in JSON. */
 void export_nothing(ExportRows *rows, const char *name);
+/* The same for NULL and "". */
+void export_word(ExportRows *rows, const char *name, const char *word);
+/* The same for what is not known. */
+void export_number_if(ExportRows *rows, const char *name, bool known, uint64_t number);
 void export_row_end(ExportRows *rows);
 /* Flushes. Returns the first error: RESULT_IO, RESULT_FULL, RESULT_MEMORY, or RESULT_CLOSED when
  * the reader has closed the output. */

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include "base/memory/file.h"
 #include "store/pages/page_db_read.h"
 
 /* ---- Counts pairs of numbers, more of them than fit into memory ---- */
@@ -144,30 +144,8 @@ Result export_pairs_each(ExportPairs *pairs, Result (*each)(void *context, const
 
 #define DEFAULT_MEMORY ((size_t)64 << 20)
 
-/* The host of every page, in an unnamed temporary file. */
-typedef struct HostColumn {
-    FILE *file;
-    uint32_t *hosts;
-    size_t bytes;
-} HostColumn;
-
-static Result column_open(HostColumn *column, uint64_t n_pages)
-{
-    *column = (HostColumn){.bytes = (size_t)(n_pages + 1) * sizeof(uint32_t)};
-    column->file = tmpfile();
-    if (column->file == NULL || ftruncate(fileno(column->file), (off_t)column->bytes) != 0) {
-        return result_of_errno(errno);
-    }
-    void *map =
-        mmap(NULL, column->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(column->file), 0);
-    if (map == MAP_FAILED) {
-        return result_of_errno(errno);
-    }
-    column->hosts = map;
-    return RESULT_OK;
-}
-
-static Result collect_arcs(ExportView *view, const HostColumn *column, ExportPairs *pairs)
+/* hosts: of every page. */
+static Result collect_arcs(ExportView *view, const uint32_t *hosts, ExportPairs *pairs)
 {
     Result rc = RESULT_OK;
     for (uint64_t i = 0; i < view->n_pages && rc == RESULT_OK; i++) {
@@ -177,7 +155,7 @@ static Result collect_arcs(ExportView *view, const HostColumn *column, ExportPai
         rc = export_view_result(view, page_db_get_links(view->db, view->txn, i, &to, &n, &n_cross));
         for (size_t k = 0; k < n && rc == RESULT_OK; k++) {
             if (to[k] < view->n_pages) {
-                rc = export_pairs_add(pairs, column->hosts[i], column->hosts[to[k]], 1);
+                rc = export_pairs_add(pairs, hosts[i], hosts[to[k]], 1);
             }
         }
         free(to);
@@ -228,20 +206,18 @@ static Result put_arc(void *context, const PairCount *arc)
 Result page_export_hosts(PageDB *db, const PageExportOptions *options)
 {
     ExportView view;
-    HostColumn column = {.file = NULL};
+    void *column = NULL; /* the host of every page */
     ExportPairs *pairs = NULL;
     Result rc = export_view_begin(&view, db, options);
+    size_t bytes = (size_t)(view.n_pages + 1) * sizeof(uint32_t);
     view.total = 2 * view.n_pages;
     if (rc == RESULT_OK) {
-        rc = column_open(&column, view.n_pages);
-        if (rc == RESULT_OK && column.hosts == NULL) {
-            rc = RESULT_INTERNAL;
-        }
+        rc = file_map_scratch(&column, bytes);
         for (uint64_t i = 0; i < view.n_pages && rc == RESULT_OK; i++) {
             PageRef page;
             rc = export_view_page(&view, i, &page, &view.from);
             if (rc == RESULT_OK) {
-                column.hosts[i] = page.host;
+                ((uint32_t *)column)[i] = page.host;
                 rc = export_view_step(&view);
             }
         }
@@ -251,17 +227,14 @@ Result page_export_hosts(PageDB *db, const PageExportOptions *options)
                               options->memory_bytes == 0 ? DEFAULT_MEMORY : options->memory_bytes);
     }
     if (rc == RESULT_OK) {
-        rc = collect_arcs(&view, &column, pairs);
+        rc = collect_arcs(&view, column, pairs);
     }
     if (rc == RESULT_OK) {
         rc = export_pairs_each(pairs, put_arc, &view);
     }
     export_pairs_delete(pairs);
-    if (column.hosts != NULL) {
-        (void)munmap(column.hosts, column.bytes);
-    }
-    if (column.file != NULL) {
-        (void)fclose(column.file);
+    if (column != NULL) {
+        (void)munmap(column, bytes);
     }
     return export_view_end(&view, rc);
 }

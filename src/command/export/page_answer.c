@@ -1,14 +1,12 @@
 #include "command/export/page_answer.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/memory/array.h"
-
+#include "base/memory/file.h"
 #include "command/text/text_page.h"
 #include "command/text/text_source.h"
 #include "logs/log_text.h"
@@ -19,39 +17,64 @@
 #include "store/cdxj/cdxj.h"
 #include "store/pages/page_db_read.h"
 
-/* ---- Page places ---- */
-
 #define AT_ONCE      4096u /* lines that are looked up in one read transaction */
 #define STATUS_AGAIN 304u
+#define BODY_BYTES   ((size_t)4 << 20)
+#define KEEP_BYTES   ((size_t)1 << 20)
+#define MAX_RATIO    1000u
 
-struct PagePlaces {
-    PageDB *db;
-    MDB_txn *txn;
+typedef struct PagePlace {
+    uint64_t offset;
+    uint32_t file; /* number of its name */
+    uint32_t date; /* seconds since 1970; 0 = the page is not stored */
+} PagePlace;
+
+_Static_assert(sizeof(PagePlace) == PAGE_PLACE_BYTES, "the header says so");
+
+struct PageAnswers {
+    const char *directory;
+    PagePlace *places; /* [n_pages + 1], mapped */
     uint64_t n_pages;
-    uint64_t n_lines;
-    FILE *file; /* of the mapping */
-    PagePlace *all;
-    size_t bytes;
     char **names;
     size_t n_names;
-    Result result;
+    uint64_t n_damaged;
+    WarcAnswer stored;
+    HttpHeader header;
+    Decoder *decoder;
+    TextPages *pages;
+    TextPage page;
+    Buffer body;
+    Url document;
+    Url target;
+    char content_type[TEXT_MIME_BYTES];
 };
+
+/* ---- where they are ---- */
+
+/* A walk over the lines of the indices. */
+typedef struct PlaceWalk {
+    PageAnswers *answers;
+    PageDB *db;
+    MDB_txn *txn;
+    uint64_t n_lines;
+    Result result;
+} PlaceWalk;
 
 /* The number of a file's name. The lines of an index name one file: it is nearly always the last.
  */
-static bool page_places_number_of(PagePlaces *places, WarcBytes name, uint32_t *number)
+static bool place_walk_number_of(PageAnswers *answers, WarcBytes name, uint32_t *number)
 {
-    for (size_t i = places->n_names; i > 0; i--) {
-        const char *known = places->names[i - 1];
+    for (size_t i = answers->n_names; i > 0; i--) {
+        const char *known = answers->names[i - 1];
         if (strncmp(known, name.bytes, name.length) == 0 && known[name.length] == '\0') {
             *number = (uint32_t)(i - 1);
             return true;
         }
     }
     char *copy = strndup(name.bytes, name.length);
-    *number = (uint32_t)places->n_names;
+    *number = (uint32_t)answers->n_names;
     if (copy == NULL ||
-        array_add(&places->names, &places->n_names, sizeof copy, &copy) != RESULT_OK) {
+        array_add(&answers->names, &answers->n_names, sizeof copy, &copy) != RESULT_OK) {
         free(copy);
         return false;
     }
@@ -72,40 +95,37 @@ static uint32_t date_of(WarcBytes timestamp)
 }
 
 /* Ends the read transaction now and then, so that the crawl can use freed pages again. */
-static bool renew(PagePlaces *places)
+static Result place_walk_renew(PlaceWalk *walk)
 {
-    if (places->txn != NULL && places->n_lines++ % AT_ONCE != 0) {
-        return true;
+    if (walk->n_lines++ % AT_ONCE != 0) {
+        return RESULT_OK;
     }
-    if (places->txn != NULL) {
-        page_db_txn_abort(places->db, places->txn);
-        places->txn = NULL;
-    }
-    if (page_db_txn_begin(places->db, true, &places->txn) != page_db_error_ok) {
-        places->txn = NULL;
-        places->result = RESULT_IO;
-    }
-    return places->result == RESULT_OK;
+    page_db_txn_abort(walk->db, walk->txn);
+    walk->txn = NULL;
+    return page_db_txn_begin(walk->db, true, &walk->txn) == page_db_error_ok ? RESULT_OK
+                                                                             : RESULT_IO;
 }
 
-static bool page_places_take_line(void *context, const CdxjEntry *entry)
+static bool place_walk_take_line(void *context, const CdxjEntry *entry)
 {
-    PagePlaces *places = context;
+    PlaceWalk *walk = context;
+    PageAnswers *answers = walk->answers;
     uint64_t page = 0;
     PagePlace place = {.offset = entry->offset, .date = date_of(entry->timestamp)};
-    if (!renew(places)) {
+    walk->result = place_walk_renew(walk);
+    if (walk->result != RESULT_OK) {
         return false;
     }
-    int code = page_db_find(places->db, places->txn, entry->url.bytes, entry->url.length, &page);
-    if (code != page_db_error_ok || page >= places->n_pages || place.date == 0 ||
+    int code = page_db_find(walk->db, walk->txn, entry->url.bytes, entry->url.length, &page);
+    if (code != page_db_error_ok || page >= answers->n_pages || place.date == 0 ||
         entry->status == STATUS_AGAIN) {
         return true; /* such as robots.txt */
     }
-    if (!page_places_number_of(places, entry->filename, &place.file)) {
-        places->result = RESULT_MEMORY;
+    if (!place_walk_number_of(answers, entry->filename, &place.file)) {
+        walk->result = RESULT_MEMORY;
         return false;
     }
-    PagePlace *known = &places->all[page];
+    PagePlace *known = &answers->places[page];
     if (place.date > known->date ||
         (place.date == known->date && place.file == known->file && place.offset > known->offset)) {
         *known = place;
@@ -113,114 +133,31 @@ static bool page_places_take_line(void *context, const CdxjEntry *entry)
     return true;
 }
 
-static Result page_places_make_room(PagePlaces *places)
+static Result page_answers_find_places(PageAnswers *answers, PageDB *db)
 {
-    places->bytes = (size_t)(places->n_pages + 1) * sizeof *places->all;
-    places->file = tmpfile();
-    int code = places->file == NULL
-                   ? errno
-                   : posix_fallocate(fileno(places->file), 0, (off_t)places->bytes);
-    if (code != 0) {
-        return result_of_errno(code);
-    }
-    void *map =
-        mmap(NULL, places->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(places->file), 0);
-    if (map == MAP_FAILED) {
-        return result_of_errno(errno);
-    }
-    places->all = map;
-    return RESULT_OK;
-}
-
-Result page_places_new(PagePlaces **out, PageDB *db, const char *directory)
-{
-    PagePlaces *places = calloc(1, sizeof *places);
-    if (places == NULL) {
-        return RESULT_MEMORY;
-    }
-    places->db = db;
-    Result rc = renew(places) ? RESULT_OK : places->result;
+    PlaceWalk walk = {.answers = answers, .db = db};
+    void *map = NULL;
+    Result rc = place_walk_renew(&walk);
     if (rc == RESULT_OK) {
-        places->n_pages = page_db_n_pages(db, places->txn);
-        rc = page_places_make_room(places);
+        answers->n_pages = page_db_n_pages(db, walk.txn);
+        rc = file_map_scratch(&map, (size_t)(answers->n_pages + 1) * sizeof *answers->places);
+        answers->places = map;
     }
     if (rc == RESULT_OK) {
-        rc = cdxj_walk(directory, page_places_take_line, places);
+        rc = cdxj_walk(answers->directory, place_walk_take_line, &walk);
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-        rc = rc == RESULT_OK ? places->result : rc;
     }
-    if (places->txn != NULL) {
-        page_db_txn_abort(db, places->txn);
-    }
-    if (rc != RESULT_OK) {
-        page_places_delete(places);
-        return rc;
-    }
-    *out = places;
-    return RESULT_OK;
+    page_db_txn_abort(db, walk.txn);
+    return rc == RESULT_OK ? walk.result : rc;
 }
 
-void page_places_delete(PagePlaces *places)
-{
-    if (places == NULL) {
-        return;
-    }
-    if (places->all != NULL) {
-        (void)munmap(places->all, places->bytes);
-    }
-    if (places->file != NULL) {
-        (void)fclose(places->file);
-    }
-    for (size_t i = 0; i < places->n_names; i++) {
-        free(places->names[i]);
-    }
-    free(places->names);
-    free(places);
-}
-
-bool page_places_get(PagePlaces *places, uint64_t page, PagePlace *place)
-{
-    if (page >= places->n_pages || places->all[page].date == 0) {
-        return false;
-    }
-    *place = places->all[page];
-    return true;
-}
-
-const char *page_places_name(const PagePlaces *places, uint32_t file)
-{
-    return places->names[file];
-}
-
-/* ---- Page answer ---- */
-
-#define BODY_BYTES ((size_t)4 << 20)
-#define KEEP_BYTES ((size_t)1 << 20)
-#define MAX_RATIO  1000u
-
-struct PageAnswers {
-    const char *directory;
-    PagePlaces *places;
-    uint64_t n_damaged;
-    WarcAnswer stored;
-    HttpHeader header;
-    Decoder *decoder;
-    TextPages *pages;
-    TextPage page;
-    Buffer body;
-    Url document;
-    Url target;
-    char content_type[TEXT_MIME_BYTES];
-};
-
-Result page_answers_new(PageAnswers **out, const char *directory, PagePlaces *places)
+Result page_answers_new(PageAnswers **out, PageDB *db, const char *directory)
 {
     PageAnswers *answers = calloc(1, sizeof *answers);
     if (answers == NULL) {
         return RESULT_MEMORY;
     }
     answers->directory = directory;
-    answers->places = places;
     buffer_init(&answers->body, BODY_BYTES);
     warc_answer_init(&answers->stored);
     url_init(&answers->document);
@@ -229,6 +166,9 @@ Result page_answers_new(PageAnswers **out, const char *directory, PagePlaces *pl
     Result rc = decoder_new(&answers->decoder);
     if (rc == RESULT_OK) {
         rc = text_pages_new(&answers->pages, &options);
+    }
+    if (rc == RESULT_OK) {
+        rc = page_answers_find_places(answers, db);
     }
     if (rc != RESULT_OK) {
         page_answers_delete(answers);
@@ -243,6 +183,13 @@ void page_answers_delete(PageAnswers *answers)
     if (answers == NULL) {
         return;
     }
+    if (answers->places != NULL) {
+        (void)munmap(answers->places, (size_t)(answers->n_pages + 1) * sizeof *answers->places);
+    }
+    for (size_t i = 0; i < answers->n_names; i++) {
+        free(answers->names[i]);
+    }
+    free(answers->names);
     decoder_delete(answers->decoder);
     text_pages_delete(answers->pages);
     warc_answer_destroy(&answers->stored);
@@ -257,15 +204,16 @@ uint64_t page_answers_damaged(const PageAnswers *answers)
     return answers->n_damaged;
 }
 
-/* Loads what is stored at the place and parses its header, which is there even if the body is not.
+/* ---- what they say ---- */
+
+/* Loads what is stored there and parses its header, which is there even if the body is not.
  * RESULT_NOT_FOUND: there is no whole answer of this URL. */
 static Result page_answer_load(PageAnswers *answers, const char *url, size_t length,
-                               const PagePlace *place)
+                               const PageAnswer *answer)
 {
-    CdxjCapture capture = {.offset = place->offset};
+    CdxjCapture capture = {.offset = answer->offset};
     WarcAnswer *stored = &answers->stored;
-    (void)snprintf(capture.filename, sizeof capture.filename, "%s",
-                   page_places_name(answers->places, place->file));
+    (void)snprintf(capture.filename, sizeof capture.filename, "%s", answer->file);
     buffer_trim(&stored->body, KEEP_BYTES);
     Result rc = warc_load_capture(answers->directory, &capture, url, length, stored);
     bool has_header = http_header_parse(&answers->header, buffer_string(&stored->header),
@@ -276,10 +224,6 @@ static Result page_answer_load(PageAnswers *answers, const char *url, size_t len
     }
     return rc;
 }
-
-/* ---- its header ---- */
-
-/* ---- its body ---- */
 
 static Result page_answer_take_text(PageAnswers *answers, TextCapture *capture, PageAnswer *answer)
 {
@@ -308,13 +252,18 @@ static Result page_answer_take_text(PageAnswers *answers, TextCapture *capture, 
     return rc;
 }
 
-Result page_answers_read(PageAnswers *answers, const char *url, size_t length,
-                         const PagePlace *place, PageAnswer *answer)
+Result page_answers_read(PageAnswers *answers, uint64_t page, const char *url, size_t length,
+                         PageAnswer *answer)
 {
     TextCapture capture = {.url = warc_bytes(url, length)};
     const Buffer *body = &answers->stored.body;
     *answer = (PageAnswer){.is_read = false};
-    Result rc = page_answer_load(answers, url, length, place);
+    if (page >= answers->n_pages || answers->places[page].date == 0) {
+        return RESULT_OK;
+    }
+    answer->file = answers->names[answers->places[page].file];
+    answer->offset = answers->places[page].offset;
+    Result rc = page_answer_load(answers, url, length, answer);
     if (rc == RESULT_MEMORY || answers->stored.header.length == 0) {
         return rc == RESULT_MEMORY ? rc : RESULT_OK;
     }

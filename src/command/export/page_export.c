@@ -34,11 +34,10 @@ static void page_export_put_time(ExportRows *rows, const char *name, double seco
 static void put_usages(ExportRows *rows, const char *name, unsigned bits)
 {
     Buffer text = {.limit = 256};
-    if (bits != 0 && usage_print(bits, &text) == RESULT_OK) {
-        export_text(rows, name, buffer_string(&text), text.length);
-    } else {
-        export_nothing(rows, name);
+    if (bits != 0) {
+        (void)usage_print(bits, &text);
     }
+    export_word(rows, name, buffer_string(&text));
     buffer_destroy(&text);
 }
 
@@ -98,20 +97,6 @@ static Result page_passes(ExportView *view, const PageRef *page, bool *wanted)
 
 /* ---- what the archive says ---- */
 
-typedef struct Archive {
-    PagePlaces *places; /* NULL: nothing of it is wanted */
-    PageAnswers *answers;
-} Archive;
-
-static void put_word(ExportRows *rows, const char *name, const char *word)
-{
-    if (word == NULL || *word == '\0') {
-        export_nothing(rows, name);
-    } else {
-        export_text(rows, name, word, strlen(word));
-    }
-}
-
 /* The link of a redirect, as the graph has it, into view->to; empty: there is none. */
 static Result find_redirect(ExportView *view, const PageRef *page)
 {
@@ -141,16 +126,14 @@ static Result find_redirect(ExportView *view, const PageRef *page)
     return rc;
 }
 
-static Result put_archive(ExportView *view, Archive *archive, const PageRef *page)
+static Result put_archive(ExportView *view, PageAnswers *answers, const PageRef *page)
 {
     ExportRows *rows = &view->rows;
-    PagePlace place;
     PageAnswer answer = {.is_read = false};
-    bool stored = page_places_get(archive->places, page->index, &place);
     Result rc = find_redirect(view, page);
-    if (rc == RESULT_OK && stored) {
-        rc = page_answers_read(archive->answers, buffer_string(&view->from), view->from.length,
-                               &place, &answer);
+    if (rc == RESULT_OK) {
+        rc = page_answers_read(answers, page->index, buffer_string(&view->from), view->from.length,
+                               &answer);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -161,39 +144,21 @@ static Result put_archive(ExportView *view, Archive *archive, const PageRef *pag
         mime[i] = (char)tolower((unsigned char)answer.mime[i]);
     }
     export_text(rows, "mime", mime, mime_length);
-    if (answer.is_read) {
-        export_number(rows, "bytes", answer.bytes);
-    } else {
-        export_nothing(rows, "bytes");
-    }
-    put_word(rows, "title", answer.title);
-    put_word(rows, "language", answer.language);
-    put_word(rows, "redirect",
-             answer.redirect != NULL ? answer.redirect : buffer_string(&view->to));
+    export_number_if(rows, "bytes", answer.is_read, answer.bytes);
+    export_word(rows, "title", answer.title);
+    export_word(rows, "language", answer.language);
+    export_word(rows, "redirect",
+                answer.redirect != NULL ? answer.redirect : buffer_string(&view->to));
     put_usages(rows, "usage_allowed", answer.allowed);
-    if (stored) {
-        put_word(rows, "warc_file", page_places_name(archive->places, place.file));
-        export_number(rows, "warc_offset", place.offset);
-    } else {
-        export_nothing(rows, "warc_file");
-        export_nothing(rows, "warc_offset");
-    }
+    export_word(rows, "warc_file", answer.file);
+    export_number_if(rows, "warc_offset", answer.file != NULL, answer.offset);
     return RESULT_OK;
-}
-
-static Result page_export_archive_open(Archive *archive, PageDB *db, const char *directory)
-{
-    *archive = (Archive){.places = NULL};
-    if (directory == NULL) {
-        return RESULT_OK;
-    }
-    Result rc = page_places_new(&archive->places, db, directory);
-    return rc == RESULT_OK ? page_answers_new(&archive->answers, directory, archive->places) : rc;
 }
 
 /* ---- pages ---- */
 
-static Result export_page(ExportView *view, Archive *archive, uint64_t index)
+/* answers: NULL: nothing of the archive is wanted. */
+static Result export_page(ExportView *view, PageAnswers *answers, uint64_t index)
 {
     ExportRows *rows = &view->rows;
     PageRef page;
@@ -214,18 +179,10 @@ static Result export_page(ExportView *view, Archive *archive, uint64_t index)
     }
     export_signed(rows, "status", page.status);
     export_number(rows, "depth", page.depth);
-    if (page.hop >= 'A' && page.hop <= 'Z') {
-        text[0] = (char)page.hop;
-        export_text(rows, "found", text, 1);
-    } else {
-        export_nothing(rows, "found");
-    }
+    const char found[2] = {page.hop >= 'A' && page.hop <= 'Z' ? (char)page.hop : '\0', '\0'};
+    export_word(rows, "found", found);
     export_real(rows, "score", (double)page.score);
-    if (page.level == PAGE_DB_NO_LEVEL) {
-        export_nothing(rows, "level");
-    } else {
-        export_number(rows, "level", page.level);
-    }
+    export_number_if(rows, "level", page.level != PAGE_DB_NO_LEVEL, page.level);
     export_number(rows, "n_crawls", page.n_crawls);
     export_number(rows, "n_changes", page.n_changes);
     page_export_put_time(rows, "first_crawl", page.first_crawl);
@@ -235,7 +192,7 @@ static Result export_page(ExportView *view, Archive *archive, uint64_t index)
         (void)snprintf(text, sizeof text, "%016" PRIx64, page.content_hash64);
         export_text(rows, "content_hash", text, page.content_hash64 == 0 ? 0 : 16);
         put_usages(rows, "usage_denied", page.n_crawls > 0 ? usage_of_flags(page.flags) : 0);
-        rc = archive->places == NULL ? RESULT_OK : put_archive(view, archive, &page);
+        rc = answers == NULL ? RESULT_OK : put_archive(view, answers, &page);
     }
     if (rc == RESULT_OK) {
         export_row_end(rows);
@@ -246,23 +203,24 @@ static Result export_page(ExportView *view, Archive *archive, uint64_t index)
 Result page_export_pages(PageDB *db, const PageExportOptions *options)
 {
     ExportView view;
-    Archive archive;
-    Result opened = page_export_archive_open(&archive, db, options->archive); /* has transactions */
+    PageAnswers *answers = NULL;
+    Result opened = options->archive == NULL /* it has transactions */
+                        ? RESULT_OK
+                        : page_answers_new(&answers, db, options->archive);
     Result rc = export_view_begin(&view, db, options);
     rc = rc == RESULT_OK ? opened : rc;
     for (uint64_t i = 0; i < view.n_pages && rc == RESULT_OK; i++) {
-        rc = export_page(&view, &archive, i);
+        rc = export_page(&view, answers, i);
         rc = rc == RESULT_OK ? export_view_step(&view) : rc;
     }
-    uint64_t damaged = archive.answers == NULL ? 0 : page_answers_damaged(archive.answers);
+    uint64_t damaged = answers == NULL ? 0 : page_answers_damaged(answers);
     if (damaged > 0) {
         (void)fprintf(stderr,
                       "ragno export: the stored answers of %" PRIu64
                       " pages could not be read; ragno verify says why\n",
                       damaged);
     }
-    page_answers_delete(archive.answers);
-    page_places_delete(archive.places);
+    page_answers_delete(answers);
     return export_view_end(&view, rc);
 }
 

@@ -432,11 +432,7 @@ static Result forget_drain_journal(PageDB *db)
         if (rc == RESULT_OK) {
             rc = lmdb_result(journal_drain(journal, txn, DRAINED_ROWS, &done), "drain the journal");
         }
-        if (rc != RESULT_OK) {
-            page_db_txn_abort(db, txn);
-        } else if (page_db_txn_commit(db, txn) != page_db_error_ok) {
-            rc = RESULT_FULL;
-        }
+        rc = page_db_txn_end(db, txn, rc);
         host_rows_close(hosts);
         body_rows_close(bodies);
         schedule_close(schedule);
@@ -473,9 +469,7 @@ static Result forget_prepare(ForgetOrder *forget)
     if (rc == RESULT_OK) {
         rc = forget_settle_warc(forget, txn);
     }
-    if (txn != NULL) {
-        page_db_txn_abort(db, txn);
-    }
+    page_db_txn_abort(db, txn);
     if (rc == RESULT_OK && journal_rows(page_db_journal(db)) > 0) {
         rc = forget_drain_journal(db);
     }

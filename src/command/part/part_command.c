@@ -14,14 +14,13 @@
 /* ---- Part copy ---- */
 
 typedef struct PartCopy {
-    const PartOptions *options;
+    const TextWanted *wanted;
     const PartSink *sink;
     Progress *progress;
     PartCounts *counts;
     TextJobs jobs;
     TextPlaces places; /* when URLs or hosts are chosen */
     TextSource *source;
-    TextFilter filter;
     WarcCompressor *compressor; /* of the stream, for records of another compression */
     WarcDecompressor *decompressor;
     Buffer plain;
@@ -47,7 +46,7 @@ static bool is_gzip(const char *bytes, size_t length)
 /* Writes a record as it is stored, or compressed as the stream is; *length: what it has there. */
 static Result write_member(PartCopy *copy, const char *bytes, size_t length, uint64_t *written)
 {
-    bool gzip = copy->options->compression == WARC_GZIP;
+    bool gzip = copy->sink->compression == WARC_GZIP;
     Result rc = RESULT_OK;
     if (is_gzip(bytes, length) != gzip) {
         size_t used = 0;
@@ -114,13 +113,12 @@ static Result copy_original(PartCopy *copy, const WarcRecord *revisit)
     CdxjCapture place;
     WarcReader *reader = NULL;
     WarcRecord record;
-    Result rc = warc_load_find_original(copy->options->warc_directory, revisit, &place);
+    Result rc = warc_load_find_original(copy->wanted->directory, revisit, &place);
     if (rc == RESULT_OK && was_copied(copy, place.filename, place.offset)) {
         return RESULT_OK;
     }
-    rc = rc == RESULT_OK
-             ? warc_reader_open_in(&reader, copy->options->warc_directory, place.filename)
-             : rc;
+    rc = rc == RESULT_OK ? warc_reader_open_in(&reader, copy->wanted->directory, place.filename)
+                         : rc;
     if (rc == RESULT_OK) {
         warc_reader_seek(reader, place.offset);
         rc = warc_reader_next(reader, &record);
@@ -146,21 +144,6 @@ static bool is_capture(const WarcRecord *record)
            record->type == WARC_RESOURCE;
 }
 
-static Result part_copy_judge(PartCopy *copy, const WarcRecord *record, bool *wanted)
-{
-    const PartOptions *options = copy->options;
-    TextCapture capture;
-    *wanted = record->date.us >= options->wanted.since.us &&
-              record->date.us < options->wanted.until.us &&
-              text_choice_admits(options->wanted.choice, record->uri);
-    if (!*wanted || options->where == NULL) {
-        return RESULT_OK;
-    }
-    Result rc = text_source_take(copy->source, &capture);
-    *wanted = rc == RESULT_OK && text_filter_passes(&copy->filter, &capture);
-    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-}
-
 /* Whether a record belongs to the last capture. */
 static bool is_of_last(const PartCopy *copy, const WarcRecord *record)
 {
@@ -181,7 +164,7 @@ static Result part_copy_take(PartCopy *copy, const WarcRecord *record)
     }
     if (is_capture(record)) {
         bool again = was_copied(copy, copy->file->name, record->offset);
-        Result rc = part_copy_judge(copy, record, &copy->last);
+        Result rc = text_source_judge(copy->source, &copy->last);
         copy->last_id = record->id;
         if (rc != RESULT_OK || !copy->last || again) {
             copy->last = copy->last || again;
@@ -262,38 +245,33 @@ static Result copy_file(PartCopy *copy, const TextJob *job)
 
 static Result open_copy(PartCopy *copy)
 {
-    const PartOptions *options = copy->options;
-    const TextWanted *wanted = &options->wanted;
+    const TextWanted *wanted = copy->wanted;
     buffer_init(&copy->plain, (size_t)1 << 30);
     buffer_init(&copy->member, BUFFER_NO_LIMIT);
     buffer_init(&copy->line, BUFFER_NO_LIMIT);
     buffer_init(&copy->info, BUFFER_NO_LIMIT);
     map_init(&copy->copied);
-    copy->all = options->where == NULL && wanted->choice->n == 0 && wanted->since.us == INT64_MIN &&
+    copy->all = wanted->where == NULL && wanted->choice->n == 0 && wanted->since.us == INT64_MIN &&
                 wanted->until.us == INT64_MAX;
-    Result rc = text_filter_init(&copy->filter, options->where);
-    rc = rc == RESULT_OK ? text_source_new(&copy->source, options->warc_directory, wanted) : rc;
-    rc = rc == RESULT_OK ? warc_compressor_new(&copy->compressor, options->compression, 0) : rc;
-    rc = rc == RESULT_OK ? warc_decompressor_new(&copy->decompressor) : rc;
-    if (rc != RESULT_OK) {
-        return rc;
+    Result rc = text_source_new(&copy->source, wanted);
+    if (rc == RESULT_OK) {
+        rc = warc_compressor_new(&copy->compressor, copy->sink->compression, 0);
     }
-    rc = text_jobs_make(&copy->jobs, options->warc_directory, wanted->since, UINT64_MAX);
-    if (rc == RESULT_NOT_FOUND || rc == RESULT_IO) {
-        (void)fprintf(stderr, "ragno export: %s: cannot be read: %s\n", options->warc_directory,
-                      result_name(rc));
-        rc = RESULT_IO;
+    if (rc == RESULT_OK) {
+        rc = warc_decompressor_new(&copy->decompressor);
+    }
+    if (rc == RESULT_OK) {
+        rc = text_jobs_make(&copy->jobs, wanted->directory, wanted->since, UINT64_MAX);
     }
     return rc == RESULT_OK && wanted->choice->n > 0
-               ? text_places_find(&copy->places, options->warc_directory, &copy->jobs,
-                                  wanted->choice)
+               ? text_places_find(&copy->places, wanted->directory, &copy->jobs, wanted->choice)
                : rc;
 }
 
-Result part_copy(const PartOptions *options, const PartSink *sink, Progress *progress,
+Result part_copy(const TextWanted *wanted, const PartSink *sink, Progress *progress,
                  PartCounts *counts)
 {
-    PartCopy copy = {.options = options, .sink = sink, .progress = progress, .counts = counts};
+    PartCopy copy = {.wanted = wanted, .sink = sink, .progress = progress, .counts = counts};
     memset(counts, 0, sizeof *counts);
     Result rc = open_copy(&copy);
     for (size_t i = 0; i < copy.jobs.n && rc == RESULT_OK; i++) {
@@ -305,7 +283,6 @@ Result part_copy(const PartOptions *options, const PartSink *sink, Progress *pro
     text_places_free(&copy.places);
     text_jobs_free(&copy.jobs);
     text_source_delete(copy.source);
-    text_filter_destroy(&copy.filter);
     warc_compressor_delete(copy.compressor);
     warc_decompressor_delete(copy.decompressor);
     buffer_destroy(&copy.plain);
@@ -332,20 +309,17 @@ static int warc_export_run(const TextExport *command)
     OutputFile output;
     Progress progress;
     PartCounts counts = {.records = 0};
-    size_t n = command->output == NULL ? 0 : strlen(command->output);
-    bool zstd = n > 4 && strcmp(command->output + n - 4, ".zst") == 0;
-    PartOptions options = {.warc_directory = command->warc.text,
-                           .wanted = command->wanted,
-                           .where = command->filter,
-                           .compression = zstd ? WARC_ZSTD : WARC_GZIP};
+    bool zstd = command->output != NULL && warc_name_ends_with(command->output, ".zst");
     Result rc = output_file_open(&output, "export", command->output);
     if (rc != RESULT_OK) {
         return EXIT_IO;
     }
-    PartSink sink = {.context = &output, .write = warc_export_write_output};
+    PartSink sink = {.compression = zstd ? WARC_ZSTD : WARC_GZIP,
+                     .context = &output,
+                     .write = warc_export_write_output};
     progress_begin(&progress, "export", "records", progress_is_wanted(command->output), stderr,
                    mono_now());
-    rc = part_copy(&options, &sink, &progress, &counts);
+    rc = part_copy(&command->wanted, &sink, &progress, &counts);
     rc = output_file_close(&output, rc);
     progress_end(&progress);
     if (!command->quiet && rc == RESULT_OK && !output.is_gone) {

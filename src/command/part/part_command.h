@@ -21,14 +21,8 @@
 #include "parse/filter/filter.h"
 #include "store/warc/warc_compress.h"
 
-typedef struct PartOptions {
-    const char *warc_directory;
-    TextWanted wanted;           /* since, choice; statuses do not count */
-    const Filter *where;         /* borrowed; NULL: all */
-    WarcCompression compression; /* of the stream */
-} PartOptions;
-
 typedef struct PartSink {
+    WarcCompression compression; /* of the stream */
     void *context;
     Result (*write)(void *context, const char *bytes, size_t length);
     /* The index line of a capture that was written; NULL: none is made. */
@@ -45,7 +39,8 @@ typedef struct PartCounts {
     uint64_t orphans;   /* revisits whose original is not in the archive */
 } PartCounts;
 
-Result part_copy(const PartOptions *options, const PartSink *sink, Progress *progress,
+/* Of wanted statuses do not count. */
+Result part_copy(const TextWanted *wanted, const PartSink *sink, Progress *progress,
                  PartCounts *counts);
 
 /* `ragno export DIR warc`: a part of a crawl's archive, as one WARC file.

@@ -51,16 +51,6 @@ static int text_export_complain(const char *what, const char *word)
 
 /* ---- options ---- */
 
-static int text_export_take_format(void *to, const char *value)
-{
-    TextCommand *command = to;
-    if (strcmp(value, "jsonl") != 0 && strcmp(value, "wet") != 0) {
-        return text_export_complain("--format: expected jsonl or wet, found", value);
-    }
-    command->run.writer.format = value[0] == 'w' ? TEXT_WET : TEXT_JSONL;
-    return 0;
-}
-
 static int text_take_time(void *to, const char *value)
 {
     if (!warc_date_parse(warc_bytes(value, strlen(value)), to) &&
@@ -153,8 +143,9 @@ int text_export_parse(TextExport *export, int argc, char **argv, const char *usa
     export->wanted.choice = &export->choice;
     int status = text_export_take(export, argc, argv, usage, extra, n_extra);
     if (status == 0) {
-        (void)file_path(&export->warc, "%s/warc", export->directory);
+        export->wanted.directory = file_path(&export->warc, "%s/warc", export->directory);
         status = command_filter("export", export->where, TEXT_FILTER_HAS, &export->filter);
+        export->wanted.where = export->filter;
     }
     return status;
 }
@@ -211,9 +202,7 @@ static int text_export_run(TextCommand *command)
 {
     const TextExport *archive = &command->archive;
     TextRunOptions *options = &command->run;
-    options->warc_directory = archive->warc.text;
     options->wanted = archive->wanted;
-    options->where = archive->filter;
     options->pages.styles = !command->no_styles;
     options->pages.language = !command->no_language && text_language_load();
     if (archive->output != NULL) {
@@ -245,7 +234,7 @@ int text_export_main(int argc, char **argv)
     uint64_t threads = processors < 1 ? 1 : (uint64_t)processors;
     TextCommand command = {.archive = {.wanted = {.status_first = 200, .status_last = 299}}};
     const CommandOption own[] = {
-        {"format", 0, COMMAND_TAKE, .to = &command, .take = text_export_take_format},
+        {"format", 0, COMMAND_WORD, .to = &command.run.writer.format, .words = "jsonl|wet"},
         {"status", 0, COMMAND_TAKE, .to = &command.archive.wanted, .take = text_export_take_status},
         {"threads", 0, COMMAND_NUMBER, .to = &threads, .least = 1, .most = TEXT_THREADS_MAX},
         {"main", 0, COMMAND_FLAG, .to = &command.run.pages.main_text},

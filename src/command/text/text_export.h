@@ -30,9 +30,9 @@ typedef struct TextExport {
     const char *where;
     bool quiet;
     Path warc;         /* folder of the archive */
-    TextWanted wanted; /* since, until, url, host; what else is wanted is the kind's */
+    TextWanted wanted; /* since, until, url, host, where; what else is wanted is the kind's */
     TextChoice choice;
-    Filter *filter; /* NULL: all */
+    Filter *filter; /* of where; NULL: all */
 } TextExport;
 
 /* 0, an exit status, or COMMAND_HELPED. extra: n_extra more rows. To be destroyed in any case. */

@@ -221,6 +221,10 @@ Result text_jobs_make(TextJobs *jobs, const char *directory, WallTime since, uin
     *jobs = (TextJobs){.jobs = NULL};
     WarcFileList *files = &jobs->files;
     Result rc = warc_files_list_any(directory, files);
+    if (rc == RESULT_NOT_FOUND || rc == RESULT_IO) {
+        (void)fprintf(stderr, "ragno export: %s: cannot be read: %s\n", directory, result_name(rc));
+        rc = RESULT_IO;
+    }
     if (files->n > 0) {
         qsort(files->files, files->n, sizeof *files->files, text_jobs_compare_files);
     }

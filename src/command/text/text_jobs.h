@@ -33,8 +33,8 @@ typedef struct TextJobs {
 } TextJobs;
 
 /* Lists what is in directory (a crawl's warc folder); pieces have about job_bytes. since:
- * microseconds; INT64_MIN: all files. RESULT_NOT_FOUND: no such folder; RESULT_IO, RESULT_MEMORY.
- * text_jobs_free in every case. */
+ * microseconds; INT64_MIN: all files. RESULT_IO: the folder cannot be read (reported);
+ * RESULT_MEMORY. text_jobs_free in every case. */
 Result text_jobs_make(TextJobs *jobs, const char *directory, WallTime since, uint64_t job_bytes);
 void text_jobs_free(TextJobs *jobs);
 

@@ -297,7 +297,6 @@ typedef struct Worker {
     TextSource *source;
     TextPages *pages;
     TextWriter *writer;
-    TextFilter filter;
     Buffer out;
     char name[16];
 } Worker;
@@ -315,13 +314,10 @@ static Result worker_init(Worker *worker, Run *run)
     const TextRunOptions *options = run->options;
     worker->run = run;
     buffer_init(&worker->out, BUFFER_NO_LIMIT);
-    Result rc = text_filter_init(&worker->filter, options->where);
-    if (rc == RESULT_OK) {
-        rc = text_source_new(&worker->source, options->warc_directory, &run->wanted);
-    }
+    Result rc = text_source_new(&worker->source, &run->wanted);
     if (rc == RESULT_OK) {
         TextPagesOptions pages = options->pages;
-        pages.warc_directory = options->warc_directory;
+        pages.warc_directory = options->wanted.directory;
         rc = text_pages_new(&worker->pages, &pages);
     }
     return rc == RESULT_OK ? text_writer_new(&worker->writer, &options->writer) : rc;
@@ -353,9 +349,6 @@ static Result text_run_write(Worker *worker, size_t job, bool is_end)
 static Result export_capture(Worker *worker, const TextCapture *capture, size_t job)
 {
     TextPage page;
-    if (!text_filter_passes(&worker->filter, capture)) {
-        return RESULT_OK;
-    }
     Result rc = text_pages_read(worker->pages, capture, &page);
     if (rc == RESULT_OK) {
         rc = text_writer_page(worker->writer, worker->pages, &page, &worker->out);
@@ -485,7 +478,6 @@ static Result run_workers(Run *run, Worker *workers, unsigned n, Progress *progr
         text_source_delete(worker->source);
         text_pages_delete(worker->pages);
         text_writer_delete(worker->writer);
-        text_filter_destroy(&worker->filter);
         buffer_destroy(&worker->out);
     }
     totals->pages = atomic_load(&run->n_pages);
@@ -500,19 +492,14 @@ Result text_run(const TextRunOptions *options, OutputFile *output, Progress *pro
     memset(totals, 0, sizeof *totals);
     mutex_init(&run.mutex, RANK_QUEUE);
     condition_init(&run.changed);
-    Result rc =
-        text_jobs_make(&run.jobs, options->warc_directory, options->wanted.since, JOB_BYTES);
-    if (rc == RESULT_NOT_FOUND || rc == RESULT_IO) {
-        (void)fprintf(stderr, "ragno export: %s: cannot be read: %s\n", options->warc_directory,
-                      result_name(rc));
-        rc = RESULT_IO;
-    }
+    const TextWanted *wanted = &options->wanted;
+    Result rc = text_jobs_make(&run.jobs, wanted->directory, wanted->since, JOB_BYTES);
     if (rc == RESULT_OK) {
-        rc = text_rendered_find(&run.rendered, options->warc_directory);
+        rc = text_rendered_find(&run.rendered, wanted->directory);
         run.wanted.rendered = run.rendered.newest.count > 0 ? &run.rendered : NULL;
     }
-    if (rc == RESULT_OK && options->wanted.choice != NULL && options->wanted.choice->n > 0) {
-        rc = text_places_cut(&run.jobs, options->warc_directory, options->wanted.choice);
+    if (rc == RESULT_OK && wanted->choice->n > 0) {
+        rc = text_places_cut(&run.jobs, wanted->directory, wanted->choice);
     }
     if (rc == RESULT_OK) {
         rc = write_begin(options, output);

@@ -56,11 +56,9 @@ typedef struct TextWriterOptions {
 #define TEXT_THREADS_MAX 64u
 
 typedef struct TextRunOptions {
-    const char *warc_directory;
     TextWanted wanted;
     TextPagesOptions pages;
     TextWriterOptions writer;
-    const Filter *where; /* borrowed; NULL: every page */
     unsigned threads;
 } TextRunOptions;
 

@@ -13,42 +13,6 @@
 #include "store/archive/warc_reader.h"
 #include "store/cdxj/cdxj.h"
 
-/* ---- Text filter ---- */
-
-Result text_filter_init(TextFilter *filter, const Filter *where)
-{
-    *filter = (TextFilter){.where = where};
-    url_init(&filter->url);
-    return filter_scratch_new(&filter->scratch);
-}
-
-void text_filter_destroy(TextFilter *filter)
-{
-    filter_scratch_delete(filter->scratch);
-    url_destroy(&filter->url);
-}
-
-bool text_filter_passes(TextFilter *filter, const TextCapture *capture)
-{
-    if (filter->where == NULL) {
-        return true;
-    }
-    if (url_parse(&filter->url, NULL, capture->url.bytes, capture->url.length) != RESULT_OK) {
-        return false;
-    }
-    char digest[WARC_DIGEST_TEXT];
-    FilterInput input = {.url = &filter->url,
-                         .status = (int)capture->status,
-                         .content_type = capture->content_type,
-                         .has_body = true,
-                         .body = capture->body,
-                         .body_length = capture->length};
-    if (capture->has_digest) {
-        input.digest = warc_digest_format(&capture->digest, digest);
-    }
-    return filter_matches(filter->where, &input, filter->scratch);
-}
-
 /* ---- Text rendered ---- */
 
 static MapKey text_rendered_key(WarcBytes url)
@@ -104,8 +68,9 @@ static bool text_rendered_has(const TextRendered *rendered, WarcBytes url, WallT
 #define KEEP_BYTES      ((size_t)4 << 20)
 
 struct TextSource {
-    const char *directory;
     const TextWanted *wanted;
+    FilterScratch *scratch; /* of wanted->where */
+    Url url;                /* likewise */
     WarcReader *reader;
     const WarcFile *file;
     uint64_t to;
@@ -119,17 +84,20 @@ struct TextSource {
     TextCounts counts;
 };
 
-Result text_source_new(TextSource **source, const char *directory, const TextWanted *wanted)
+Result text_source_new(TextSource **source, const TextWanted *wanted)
 {
     TextSource *s = calloc(1, sizeof *s);
     if (s == NULL) {
         return RESULT_MEMORY;
     }
-    s->directory = directory;
     s->wanted = wanted;
+    url_init(&s->url);
     buffer_init(&s->body, wanted->max_body_bytes);
     warc_answer_init(&s->original);
     Result rc = decoder_new(&s->decoder);
+    if (rc == RESULT_OK) {
+        rc = filter_scratch_new(&s->scratch);
+    }
     if (rc != RESULT_OK) {
         text_source_delete(s);
         return rc;
@@ -145,6 +113,8 @@ void text_source_delete(TextSource *source)
     }
     warc_reader_close(source->reader);
     decoder_delete(source->decoder);
+    filter_scratch_delete(source->scratch);
+    url_destroy(&source->url);
     buffer_destroy(&source->body);
     warc_answer_destroy(&source->original);
     free(source);
@@ -172,13 +142,13 @@ Result text_source_open(TextSource *source, const TextJobs *jobs, const TextJob 
     warc_reader_close(source->reader);
     source->reader = NULL;
     source->file = file;
-    Result rc = warc_reader_open_in(&source->reader, source->directory, source->file->name);
+    Result rc = warc_reader_open_in(&source->reader, source->wanted->directory, source->file->name);
     if (rc == RESULT_OK) {
         warc_reader_seek(source->reader, job->from);
     } else if (rc != RESULT_MEMORY) {
         source->counts.unreadable++;
-        (void)fprintf(stderr, "ragno export: %s/%s: cannot be read: %s\n", source->directory,
-                      source->file->name, result_name(rc));
+        (void)fprintf(stderr, "ragno export: %s/%s: cannot be read: %s\n",
+                      source->wanted->directory, source->file->name, result_name(rc));
         rc = RESULT_IO;
     }
     return rc;
@@ -203,7 +173,7 @@ static Result pass_over(TextSource *s, const char *problem)
     s->counts.damaged++;
     if (!s->wanted->quiet) {
         (void)fprintf(stderr, "ragno export: %s/%s: %s; %" PRIu64 " bytes passed over%s\n",
-                      s->directory, s->file->name, problem, passed,
+                      s->wanted->directory, s->file->name, problem, passed,
                       rc == RESULT_NOT_FOUND ? ", to its end" : "");
     }
     return rc;
@@ -231,6 +201,35 @@ static Result next_record(TextSource *s)
 }
 
 /* ---- what is wanted ---- */
+
+/* Whether its time and the choice want it. */
+static bool text_source_is_meant(const TextSource *s)
+{
+    return s->record.date.us >= s->wanted->since.us && s->record.date.us < s->wanted->until.us &&
+           text_choice_admits(s->wanted->choice, s->record.uri);
+}
+
+/* Whether the filter does. */
+static bool text_source_passes(TextSource *s, const TextCapture *capture)
+{
+    if (s->wanted->where == NULL) {
+        return true;
+    }
+    if (url_parse(&s->url, NULL, capture->url.bytes, capture->url.length) != RESULT_OK) {
+        return false;
+    }
+    char digest[WARC_DIGEST_TEXT];
+    FilterInput input = {.url = &s->url,
+                         .status = (int)capture->status,
+                         .content_type = capture->content_type,
+                         .has_body = true,
+                         .body = capture->body,
+                         .body_length = capture->length};
+    if (capture->has_digest) {
+        input.digest = warc_digest_format(&capture->digest, digest);
+    }
+    return filter_matches(s->wanted->where, &input, s->scratch);
+}
 
 static bool is_first_capture_of_its_url(const WarcRecord *record)
 {
@@ -275,8 +274,7 @@ static bool text_source_is_wanted(TextSource *s)
     if (record->date.us > s->counts.newest.us) {
         s->counts.newest = record->date;
     }
-    return record->date.us >= wanted->since.us && record->date.us < wanted->until.us &&
-           (wanted->choice == NULL || text_choice_admits(wanted->choice, record->uri)) &&
+    return text_source_is_meant(s) &&
            (is_rendered ? text_source_takes_rendered(s) : text_source_takes_answer(s));
 }
 
@@ -319,7 +317,7 @@ static Result take_body(TextSource *s, TextCapture *capture)
     if (record->type == WARC_REVISIT) {
         buffer_trim(&s->original.body, KEEP_BYTES);
         buffer_reset(&s->original.body);
-        Result rc = warc_load_original(s->directory, record, &s->original);
+        Result rc = warc_load_original(s->wanted->directory, record, &s->original);
         if (rc != RESULT_OK) {
             s->counts.missing += rc != RESULT_MEMORY ? 1 : 0;
             return rc == RESULT_MEMORY ? rc : RESULT_NOT_FOUND;
@@ -402,7 +400,9 @@ Result text_source_next(TextSource *source, TextCapture *capture)
             take_facts(s, capture);
             s->counts.captures++;
             s->counts.html_bytes += capture->length;
-            return RESULT_OK;
+            if (text_source_passes(s, capture)) {
+                return RESULT_OK;
+            }
         }
     }
 }
@@ -428,6 +428,18 @@ Result text_source_take(TextSource *source, TextCapture *capture)
         take_facts(source, capture);
     }
     return rc;
+}
+
+Result text_source_judge(TextSource *source, bool *wanted)
+{
+    TextCapture capture;
+    *wanted = text_source_is_meant(source);
+    if (!*wanted || source->wanted->where == NULL) {
+        return RESULT_OK;
+    }
+    Result rc = text_source_take(source, &capture);
+    *wanted = rc == RESULT_OK && text_source_passes(source, &capture);
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
 WarcBytes text_source_member(const TextSource *source)

@@ -48,10 +48,12 @@ void text_rendered_free(TextRendered *rendered);
 
 /* What is asked for. */
 typedef struct TextWanted {
+    const char *directory;        /* of the archive; borrowed */
     WallTime since;               /* captures of that time or later; INT64_MIN: all */
     WallTime until;               /* captures before that time; INT64_MAX: all */
     bool html_only;               /* no plain text */
-    const TextChoice *choice;     /* borrowed; which URLs; NULL: all */
+    const TextChoice *choice;     /* borrowed; which URLs */
+    const Filter *where;          /* borrowed; what a filter expression says of it; NULL: all */
     const TextRendered *rendered; /* borrowed; NULL: conversions are passed over */
     bool quiet;                   /* damage was told of before: it is counted alone */
     unsigned status_first;        /* a range of statuses */
@@ -93,8 +95,8 @@ typedef struct TextSource TextSource;
 void text_capture_take_type(TextCapture *capture, const HttpHeader *header,
                             char text[TEXT_MIME_BYTES]);
 
-/* directory and wanted are borrowed. RESULT_MEMORY. */
-Result text_source_new(TextSource **source, const char *directory, const TextWanted *wanted);
+/* wanted is borrowed. RESULT_MEMORY. */
+Result text_source_new(TextSource **source, const TextWanted *wanted);
 void text_source_delete(TextSource *source);
 
 /* Goes to a piece. RESULT_IO: the file cannot be read (it is counted, and said). */
@@ -106,6 +108,10 @@ Result text_source_next(TextSource *source, TextCapture *capture);
 /* The next record of the piece, whatever it is; borrowed until the next call. RESULT_NOT_FOUND:
  * there is none. */
 Result text_source_next_record(TextSource *source, const WarcRecord **record);
+/* Whether the time, the choice and the filter want the current record, whatever it is.
+ * RESULT_MEMORY.
+ */
+Result text_source_judge(TextSource *source, bool *wanted);
 /* The current record as a capture, which is borrowed like the record. RESULT_NOT_FOUND: it is no
  * HTTP answer, or its payload is not there (counted). */
 Result text_source_take(TextSource *source, TextCapture *capture);
@@ -115,25 +121,8 @@ WarcBytes text_source_member(const TextSource *source);
 uint64_t text_source_position(const TextSource *source);
 const TextCounts *text_source_counts(const TextSource *source);
 
-/* Text filter: a filter expression asked about a capture of an archive.
- *
- * What: the expression sees the URL, the status, the content type, the decoded body and the digest
- * of the payload.
- * Owns: its scratch. The expression is borrowed.
- * Threads: one. */
-
-/* What an expression may ask about. */
+/* What a filter expression may ask about: the URL, the status, the content type, the decoded body
+ * and the digest of the payload. */
 #define TEXT_FILTER_HAS (FILTER_HAS_RESPONSE | FILTER_HAS_STATUS | FILTER_HAS_TYPE)
-
-typedef struct TextFilter {
-    const Filter *where; /* NULL: everything passes */
-    FilterScratch *scratch;
-    Url url;
-} TextFilter;
-
-/* RESULT_MEMORY; text_filter_destroy in every case. */
-Result text_filter_init(TextFilter *filter, const Filter *where);
-void text_filter_destroy(TextFilter *filter);
-bool text_filter_passes(TextFilter *filter, const TextCapture *capture);
 
 #endif

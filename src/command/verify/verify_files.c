@@ -358,10 +358,8 @@ static Result next_turn(Walk *walk)
     if (walk->txn != NULL && ++walk->lines % LINES_PER_TXN != 0) {
         return RESULT_OK;
     }
-    if (walk->txn != NULL) {
-        page_db_txn_abort(walk->verify->db, walk->txn);
-        walk->txn = NULL;
-    }
+    page_db_txn_abort(walk->verify->db, walk->txn);
+    walk->txn = NULL;
     return verify_begin(walk->verify, false, &walk->txn);
 }
 
@@ -427,9 +425,7 @@ static Result verify_missing_look_at(Verify *verify, const char *index, bool is_
     }
     Result rc = verify_missing_read_index(&walk, file, index);
     (void)fclose(file);
-    if (walk.txn != NULL) {
-        page_db_txn_abort(verify->db, walk.txn);
-    }
+    page_db_txn_abort(verify->db, walk.txn);
     int stem = (int)(strlen(index) - strlen(INDEX_SUFFIX));
     if (rc == RESULT_OK && is_moved) {
         (void)fprintf(verify->options->out,

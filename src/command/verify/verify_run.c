@@ -94,11 +94,11 @@ Result verify_begin(const Verify *verify, bool writes, MDB_txn **txn)
 
 Result verify_end(const Verify *verify, bool writes, MDB_txn *txn, Result rc)
 {
-    if (rc != RESULT_OK || !writes) {
+    if (!writes) {
         page_db_txn_abort(verify->db, txn);
         return rc;
     }
-    return page_db_txn_commit(verify->db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;
+    return page_db_txn_end(verify->db, txn, rc);
 }
 
 /* What the records of WARC files say, against each other and against PageDB. */

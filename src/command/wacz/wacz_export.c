@@ -248,16 +248,14 @@ static Result wacz_export_add_line(void *context, const char *line, size_t lengt
 static Result write_archive(WaczCommand *command, Progress *progress)
 {
     const ZipEntry *entry = NULL;
-    PartSink sink = {.context = command,
+    PartSink sink = {.compression = WARC_GZIP,
+                     .context = command,
                      .write = write_archive_bytes,
                      .index = wacz_export_add_line,
                      .filename = ARCHIVE_NAME};
-    PartOptions options = {.warc_directory = command->archive.warc.text,
-                           .wanted = command->archive.wanted,
-                           .where = command->archive.filter,
-                           .compression = WARC_GZIP};
     Result rc = zip_writer_begin(command->zip, "archive/" ARCHIVE_NAME, ZIP_STORED);
-    rc = rc == RESULT_OK ? part_copy(&options, &sink, progress, &command->counts) : rc;
+    rc = rc == RESULT_OK ? part_copy(&command->archive.wanted, &sink, progress, &command->counts)
+                         : rc;
     rc = rc == RESULT_OK ? zip_writer_end(command->zip, &entry) : rc;
     return rc == RESULT_OK ? wacz_index_write(command->index, command->zip) : rc;
 }
@@ -282,11 +280,9 @@ static Result write_pages(WaczCommand *command, Progress *progress)
     const ZipEntry *entry = NULL;
     OutputFile output = {.command = "export", .path = command->archive.output};
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    TextRunOptions options = {.warc_directory = command->archive.warc.text,
-                              .wanted = command->archive.wanted,
+    TextRunOptions options = {.wanted = command->archive.wanted,
                               .pages = {.main_text = command->main_text, .styles = true},
                               .writer = {.format = TEXT_WACZ_PAGES, .no_text = !command->text},
-                              .where = command->archive.filter,
                               .threads = processors < 1 ? 1u : (unsigned)processors};
     options.wanted.status_first = 200;
     options.wanted.status_last = 299;

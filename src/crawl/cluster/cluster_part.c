@@ -474,11 +474,7 @@ static Result cluster_part_open_tables(ClusterPart *part)
     if (rc == RESULT_OK) {
         rc = share_seed(tables->db, txn, table);
     }
-    if (rc != RESULT_OK) {
-        page_db_txn_abort(tables->db, txn);
-        return rc;
-    }
-    return page_db_txn_commit(tables->db, txn) == 0 ? RESULT_OK : RESULT_IO;
+    return page_db_txn_end(tables->db, txn, rc);
 }
 
 Result cluster_part_open(ClusterPart *part, Ingest *ingest, ByteGate *gate, Buffer *error)

@@ -24,11 +24,7 @@ static Result save_identity(void *context, const NodeIdentity *identity)
         return RESULT_IO;
     }
     Result rc = node_place_write_identity(txn, tables->crawl, identity);
-    if (rc != RESULT_OK) {
-        page_db_txn_abort(tables->db, txn);
-        return rc;
-    }
-    return page_db_txn_commit(tables->db, txn) == 0 ? RESULT_OK : RESULT_IO;
+    return page_db_txn_end(tables->db, txn, rc);
 }
 
 static void out(void *context, const char *why)

@@ -165,9 +165,7 @@ static Result build_sieve(AgentParts *parts, Buffer *error)
     if (rc == RESULT_OK) {
         rc = sieve_open(&parts->sieve.sieve, &options, txn);
     }
-    if (txn != NULL) {
-        page_db_txn_abort(tables->db, txn);
-    }
+    page_db_txn_abort(tables->db, txn);
     if (rc == RESULT_OK) {
         ingest_set_sieve(parts->ingest, &parts->sieve);
     } else {

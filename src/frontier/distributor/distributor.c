@@ -388,9 +388,7 @@ static void notice_reader_take(Distributor *distributor, const CommitNotice *not
     }
     take_moves(distributor, notice, now);
     wake_capped(distributor, txn, notice, now);
-    if (txn != NULL) {
-        page_db_txn_abort(distributor->db, txn);
-    }
+    page_db_txn_abort(distributor->db, txn);
 }
 
 /* Purge: forgets visit states that have nothing to do, and wakes those that have waited.
@@ -615,9 +613,7 @@ void distributor_receive(Distributor *distributor, VisitState *visit_state, Mono
         distributor->n_away--;
         visit_dispatch(distributor, txn, visit_state, now);
     }
-    if (txn != NULL) {
-        page_db_txn_abort(distributor->db, txn);
-    }
+    page_db_txn_abort(distributor->db, txn);
 }
 
 void distributor_told(Distributor *distributor, uint32_t host, ErrandOutcome outcome,
@@ -630,9 +626,7 @@ void distributor_told(Distributor *distributor, uint32_t host, ErrandOutcome out
         asker->distributor.retired |= txn == NULL;
         visit_dispatch(distributor, txn, asker, now);
     }
-    if (txn != NULL) {
-        page_db_txn_abort(distributor->db, txn);
-    }
+    page_db_txn_abort(distributor->db, txn);
 }
 
 void distributor_asked(Distributor *distributor, VisitState *asker, MonoTime now, WallTime wall)
@@ -644,9 +638,7 @@ void distributor_asked(Distributor *distributor, VisitState *asker, MonoTime now
     if (wakes != NULL) {
         visit_dispatch(distributor, txn, wakes, now);
     }
-    if (txn != NULL) {
-        page_db_txn_abort(distributor->db, txn);
-    }
+    page_db_txn_abort(distributor->db, txn);
 }
 
 void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,

@@ -230,11 +230,7 @@ static Result render_command_pick(RenderCommand *command)
         }
         n_pages = page_db_n_pages(command->db, txn);
         rc = render_command_piece(command, txn, &next, n_pages);
-        if (rc != RESULT_OK) {
-            page_db_txn_abort(command->db, txn);
-        } else if (page_db_txn_commit(command->db, txn) != page_db_error_ok) {
-            rc = RESULT_FULL;
-        }
+        rc = page_db_txn_end(command->db, txn, rc);
         if (rc == RESULT_FULL && page_db_grow(command->db) == page_db_error_ok) {
             command->n_jobs = before;
             next = from;

@@ -49,10 +49,8 @@ static Result report_graph_begin(Reading *reading)
 
 static void report_graph_end(Reading *reading)
 {
-    if (reading->txn != NULL) {
-        page_db_txn_abort(reading->db, reading->txn);
-        reading->txn = NULL;
-    }
+    page_db_txn_abort(reading->db, reading->txn);
+    reading->txn = NULL;
 }
 
 static Result get_page(Reading *reading, uint64_t index, PageRef *page, Buffer *url)

@@ -302,9 +302,7 @@ static int freq_scheduler_walk_one(FreqScheduler *sch,
     if (cursor != NULL) {
         mdb_cursor_close(cursor);
     }
-    if (txn != NULL) {
-        page_db_txn_abort(sch->page_db, txn);
-    }
+    page_db_txn_abort(sch->page_db, txn);
     buffer_destroy(&url);
     return code;
 }

@@ -86,7 +86,18 @@ int page_db_txn_commit(PageDB *db, MDB_txn *txn)
 
 void page_db_txn_abort(PageDB *db, MDB_txn *txn)
 {
-    txn_manager_abort_mdb(db->txn_manager, txn);
+    if (txn != NULL) {
+        txn_manager_abort_mdb(db->txn_manager, txn);
+    }
+}
+
+Result page_db_txn_end(PageDB *db, MDB_txn *txn, Result rc)
+{
+    if (rc != RESULT_OK) {
+        page_db_txn_abort(db, txn);
+        return rc;
+    }
+    return page_db_txn_commit(db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;
 }
 
 /* Reading single pages and hosts. */

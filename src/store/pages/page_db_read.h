@@ -54,11 +54,13 @@ Journal *page_db_journal(PageDB *db);
 
 /* Transactions of the environment, counted by the TxnManager. begin: page_db_error_read_only,
  * _locked, _memory. commit: page_db_error_full and everything is as before; page_db_error_io and
- * nothing can be committed any more; the transaction is gone in any case. Use these and not
- * mdb_txn_* for transactions that are given to page_db_*. */
+ * nothing can be committed any more; the transaction is gone in any case. abort takes NULL, too.
+ * Use these and not mdb_txn_* for transactions that are given to page_db_*. */
 int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn);
 int page_db_txn_commit(PageDB *db, MDB_txn *txn);
 void page_db_txn_abort(PageDB *db, MDB_txn *txn);
+/* Commits when rc is RESULT_OK, else aborts. rc, or RESULT_FULL. */
+Result page_db_txn_end(PageDB *db, MDB_txn *txn, Result rc);
 
 /* Any thread, any time. Returns how often pages were given up so far. */
 uint64_t page_db_check_residence(PageDB *db);
