@@ -46,7 +46,8 @@ struct Parsing {
     atomic_uint n_wanted;
     atomic_uint n_running; /* never more than wanted for long */
     bool started;
-    bool stopped; /* mutex */
+    bool stopped;      /* mutex */
+    bool spare_sleeps; /* until it is called; mutex */
 };
 
 static void delete_options(void *object)
@@ -152,7 +153,8 @@ static bool parsing_begin_large(ParsingThread *thread, FetchResult *result)
         parsing->aside[(parsing->aside_first + parsing->n_aside++) % ASIDE_MAX] = result;
     } else {
         thread->large = now;
-        if (parsing_all_long(parsing).ns != MONO_NEVER.ns) {
+        if (parsing->spare_sleeps && parsing_all_long(parsing).ns != MONO_NEVER.ns) {
+            parsing->spare_sleeps = false;
             condition_signal(&parsing->all_large);
         }
     }
@@ -251,6 +253,7 @@ static void *spare_main(void *argument)
         mutex_lock(&parsing->mutex);
         MonoTime when = parsing_all_long(parsing);
         while (!parsing->stopped && !mono_before(when, mono_now())) {
+            parsing->spare_sleeps = when.ns == MONO_NEVER.ns;
             condition_wait_until(&parsing->all_large, &parsing->mutex, when);
             when = parsing_all_long(parsing);
         }
