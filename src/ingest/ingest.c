@@ -111,9 +111,9 @@ static int64_t patience_ms(const Ingest *ingest)
  */
 static bool ingest_is_behind(Ingest *ingest)
 {
-    return !ingest->writer.sinks.hungry(ingest->writer.sinks.context) &&
-           (queue_count(&ingest->queue) > ingest->writer.options.queue / 4 ||
-            parsing_waits(ingest));
+    size_t waiting = queue_count(&ingest->queue);
+    return waiting > 0 && !ingest->writer.sinks.hungry(ingest->writer.sinks.context) &&
+           (waiting > ingest->writer.options.queue / 4 || parsing_waits(ingest));
 }
 
 /* A piece of a chore, in a transaction of its own. */
