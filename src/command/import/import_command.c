@@ -286,30 +286,25 @@ bool import_payloads_get(ImportPayloads *payloads, const WarcDigest *digest, War
     return slot != NULL;
 }
 
-/* A free slot, or the one that was asked for least lately. */
-static ImportPayload *oldest(ImportPayloads *payloads)
+/* A free slot, with room for so many bytes: the bodies that were asked for least lately go. */
+static ImportPayload *import_payloads_room(ImportPayloads *payloads, size_t bytes)
 {
-    ImportPayload *found = &payloads->slots[0];
-    for (size_t i = 1; i < IMPORT_PAYLOADS && found->body != NULL; i++) {
-        ImportPayload *slot = &payloads->slots[i];
-        if (slot->body == NULL || slot->used < found->used) {
-            found = slot;
+    for (;;) {
+        ImportPayload *unused = NULL;
+        ImportPayload *oldest = NULL;
+        for (size_t i = 0; i < IMPORT_PAYLOADS; i++) {
+            ImportPayload *slot = &payloads->slots[i];
+            if (slot->body == NULL) {
+                unused = slot;
+            } else if (oldest == NULL || slot->used < oldest->used) {
+                oldest = slot;
+            }
         }
-    }
-    return found;
-}
-
-/* The one of those that hold a body; NULL: none does. */
-static ImportPayload *oldest_held(ImportPayloads *payloads)
-{
-    ImportPayload *found = NULL;
-    for (size_t i = 0; i < IMPORT_PAYLOADS; i++) {
-        ImportPayload *slot = &payloads->slots[i];
-        if (slot->body != NULL && (found == NULL || slot->used < found->used)) {
-            found = slot;
+        if (unused != NULL && payloads->bytes + bytes <= IMPORT_PAYLOAD_BYTES) {
+            return unused;
         }
+        import_payloads_drop(payloads, oldest);
     }
-    return found;
 }
 
 Result import_payloads_put(ImportPayloads *payloads, const WarcDigest *digest, WarcBytes body)
@@ -318,11 +313,7 @@ Result import_payloads_put(ImportPayloads *payloads, const WarcDigest *digest, W
         import_payloads_find(payloads, digest) != NULL) {
         return RESULT_OK;
     }
-    ImportPayload *slot = oldest(payloads);
-    import_payloads_drop(payloads, slot);
-    while (payloads->bytes + body.length > IMPORT_PAYLOAD_BYTES) {
-        import_payloads_drop(payloads, oldest_held(payloads));
-    }
+    ImportPayload *slot = import_payloads_room(payloads, body.length);
     slot->body = malloc(body.length);
     if (slot->body == NULL) {
         return RESULT_MEMORY;
@@ -361,14 +352,19 @@ static void import_run_tell(const ImportFile *file, const char *what)
 
 /* ---- digests ---- */
 
+static bool has_digest(const ForeignRecord *record, const char *field, WarcDigest *digest)
+{
+    WarcBytes value;
+    return foreign_record_field(record, field, &value) && warc_digest_parse(value, digest);
+}
+
 /* Whether a field says another digest than these bytes have; bytes has the second look when it
  * differs from the first. */
 static bool is_wrong(ImportFile *file, const char *field, WarcBytes first, WarcBytes second)
 {
-    WarcBytes value;
     WarcDigest said;
     WarcDigest is;
-    if (!foreign_record_field(&file->record, field, &value) || !warc_digest_parse(value, &said)) {
+    if (!has_digest(&file->record, field, &said)) {
         return false;
     }
     Result rc = warc_hasher_digest(file->hasher, first, warc_bytes("", 0), &is);
@@ -462,10 +458,8 @@ static Result take_response(ImportFile *file)
         import_run_tell(file, "its digest is wrong");
         return RESULT_OK;
     }
-    WarcBytes value;
     WarcDigest digest;
-    if (foreign_record_field(&file->record, "warc-payload-digest", &value) &&
-        warc_digest_parse(value, &digest)) {
+    if (has_digest(&file->record, "warc-payload-digest", &digest)) {
         rc = import_payloads_put(&file->run->payloads, &digest, answer.body);
     }
     ImportCapture capture = capture_of(file, &answer);
@@ -531,13 +525,6 @@ static bool names_original(const ForeignRecord *record, MapKey *key)
     return is_named;
 }
 
-static bool has_payload_digest(const ForeignRecord *record, WarcDigest *digest)
-{
-    WarcBytes value;
-    return foreign_record_field(record, "warc-payload-digest", &value) &&
-           warc_digest_parse(value, digest);
-}
-
 /* Keeps the place of a revisit for the next reading. In a further one it has its place already. */
 static Result orphan_keep(ImportFile *file)
 {
@@ -546,7 +533,7 @@ static Result orphan_keep(ImportFile *file)
     MapKey key;
     WarcDigest digest;
     Result rc = array_add(&run->orphans, &run->n_orphans, sizeof orphan, &orphan);
-    if (rc == RESULT_OK && !has_payload_digest(&file->record, &digest) &&
+    if (rc == RESULT_OK && !has_digest(&file->record, "warc-payload-digest", &digest) &&
         names_original(&file->record, &key) && map_get(&run->originals, key) == NULL) {
         rc = map_put(&run->originals, key, (void *)(uintptr_t)&not_met);
     }
@@ -606,7 +593,7 @@ static bool find_digest(const ImportFile *file, WarcDigest *digest)
 {
     MapKey key;
     const WarcDigest *met = NULL;
-    if (has_payload_digest(&file->record, digest)) {
+    if (has_digest(&file->record, "warc-payload-digest", digest)) {
         return true;
     }
     if (names_original(&file->record, &key)) {
