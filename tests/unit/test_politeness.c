@@ -689,8 +689,35 @@ static void a_slow_or_bad_answer_gives_the_whole_delay_back(void)
                     0); /* a shorter host_delay */
 }
 
+/* A host that answers slowly by day, and one answer in a hundred slowly by night, for a week. */
+static void it_is_asked_mostly_in_the_hours_in_which_it_answers_fast(void)
+{
+    unsigned asked[24] = {0};
+    unsigned by_night = 0;
+    Dice dice = {.state = 1};
+    LearnedPace pace = {0};
+    int64_t now_ms = 0;
+    while (now_ms < 7 * 24 * INT64_C(3600000)) {
+        int64_t hour = now_ms / 3600000 % 24;
+        bool is_slow = (hour >= 8 && hour < 20) || dice_below(&dice, 100) == 0;
+        int64_t took_ms = (is_slow ? 500 : 30) + (int64_t)dice_below(&dice, 20);
+        pace = politeness_learn(pace, 5000, 1000, took_ms, true);
+        CU_ASSERT_TRUE(pace.delay_ms == 0 || (pace.delay_ms >= 1000 && pace.delay_ms < 5000));
+        asked[hour]++;
+        by_night += hour < 8 || hour >= 20;
+        now_ms += took_ms + (pace.delay_ms == 0 ? 5000 : pace.delay_ms);
+    }
+    for (size_t hour = 9; hour < 20; hour++) {
+        CU_ASSERT_TRUE(asked[hour] > 600 * 7 && asked[hour] < 720 * 7); /* as configured */
+        CU_ASSERT_TRUE(asked[(hour + 12) % 24] > 2 * asked[hour]);
+    }
+    CU_ASSERT_TRUE(by_night > 2 * 12 * 7 * 650);
+}
+
 UNIT_MAIN(
     "politeness",
+    {"it is asked mostly in the hours in which it answers fast",
+     it_is_asked_mostly_in_the_hours_in_which_it_answers_fast},
     {"steady answers shorten the delay step by step",
      steady_answers_shorten_the_delay_step_by_step},
     {"a slow or bad answer gives the whole delay back",
