@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/core/ascii.h"
 #include "base/core/hours.h"
+#include "base/option/option.h"
 #include "cluster/message/node_link.h"
 #include "cluster/table/cluster_table.h"
 #include "cluster/transport/transport_login.h"
@@ -198,18 +200,10 @@ static bool is_server(const char *text, size_t length)
 
 Result config_texts_servers(const char *text, Buffer *error)
 {
-    while (*(text += strspn(text, ", \t")) != '\0') {
-        size_t length = strcspn(text, ", \t");
-        if (!is_server(text, length)) {
-            (void)buffer_printf(error,
-                                "'%.*s' is no address; expected addresses such as 127.0.0.1:5353, "
-                                "[2001:db8::1]:53 (a name server cannot be given by name)",
-                                (int)length, text);
-            return RESULT_INVALID;
-        }
-        text += length;
-    }
-    return RESULT_OK;
+    return option_check_words(text, ", \t", is_server,
+                              "is no address; expected addresses such as 127.0.0.1:5353, "
+                              "[2001:db8::1]:53 (a name server cannot be given by name)",
+                              error);
 }
 
 /* "FILE:LINE: politeness.retry: ..." */
@@ -319,12 +313,11 @@ static Result check_usage(const char *text, Buffer *error)
 /* Patterns of paths with blanks between them. */
 static Result check_paths(const char *text, Buffer *error)
 {
-    for (text += strspn(text, " \t"); *text != '\0'; text += strspn(text, " \t")) {
+    for (size_t length = 0; ascii_next_word(&text, &length, " \t");) {
         if (*text != '/' && *text != '*') {
             (void)buffer_append_string(error, "a pattern of paths begins with / or *");
             return RESULT_INVALID;
         }
-        text += strcspn(text, " \t");
     }
     return RESULT_OK;
 }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/core/ascii.h"
+
 #include "base/option/options.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/records/url_parts.h"
@@ -52,23 +54,20 @@ static Result dedup_complain(const char *word, size_t length, Buffer *error)
 Result dedup_parse_steps(const char *text, DedupSteps *steps, Buffer *error)
 {
     *steps = (DedupSteps){.on = false};
-    for (const char *word = text + strspn(text, BLANKS); *word != '\0';) {
-        size_t length = strcspn(word, BLANKS);
+    for (size_t length = 0; ascii_next_word(&text, &length, BLANKS);) {
         const Step *step = NULL;
         for (size_t i = 0; i < N_STEPS && step == NULL; i++) {
             const char *name = steps_known[i].name;
             step =
-                strlen(name) == length && memcmp(name, word, length) == 0 ? &steps_known[i] : NULL;
+                strlen(name) == length && memcmp(name, text, length) == 0 ? &steps_known[i] : NULL;
         }
         if (step == NULL) {
-            return dedup_complain(word, length, error);
+            return dedup_complain(text, length, error);
         }
         steps->on = true;
         if (step->offset != SIZE_MAX) {
             *flag_of(&steps->key, step) = true;
         }
-        word += length;
-        word += strspn(word, BLANKS);
     }
     return RESULT_OK;
 }

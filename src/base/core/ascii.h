@@ -37,6 +37,16 @@ static inline bool ascii_is(const char *bytes, size_t length, const char *word)
     return strlen(word) == length && (length == 0 || strncasecmp(bytes, word, length) == 0);
 }
 
+/* The next of the words that stand between such bytes: *text is moved there from the last one, of
+ * *length, which is 0 at first. False at the end. */
+static inline bool ascii_next_word(const char **text, size_t *length, const char *between)
+{
+    *text += *length;
+    *text += strspn(*text, between);
+    *length = strcspn(*text, between);
+    return *length > 0;
+}
+
 /* Leaves out white space at both ends. */
 static inline void ascii_trim(const char **bytes, size_t *length)
 {

@@ -1,3 +1,4 @@
+#include "base/core/ascii.h"
 #include "base/option/option.h"
 
 #include <ctype.h>
@@ -212,6 +213,19 @@ static void print_quantity(Buffer *out, OptionType type, double value)
     } else {
         (void)buffer_printf(out, "%.15g", value);
     }
+}
+
+Result option_check_words(const char *text, const char *between,
+                          bool (*is_good)(const char *word, size_t length), const char *what,
+                          Buffer *error)
+{
+    for (size_t length = 0; ascii_next_word(&text, &length, between);) {
+        if (!is_good(text, length)) {
+            (void)buffer_printf(error, "'%.*s' %s", (int)length, text, what);
+            return RESULT_INVALID;
+        }
+    }
+    return RESULT_OK;
 }
 
 void option_print_bounds(const OptionSpec *spec, Buffer *out)

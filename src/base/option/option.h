@@ -80,6 +80,11 @@ OptionValue option_read(const OptionSpec *spec, const void *field);
 /* Parse a time in milliseconds and a size in bytes that have no row. RESULT_INVALID. */
 Result option_parse_time(const char *text, int64_t *ms);
 Result option_parse_size(const char *text, int64_t *bytes);
+/* Whether each of the words that stand between such bytes is a good one. RESULT_INVALID: error
+ * names the first that is not, and says what. */
+Result option_check_words(const char *text, const char *between,
+                          bool (*is_good)(const char *word, size_t length), const char *what,
+                          Buffer *error);
 /* "1 to 64"; a bound that only keeps sums from overflowing is not shown. */
 void option_print_bounds(const OptionSpec *spec, Buffer *out);
 /* Number of single-letter edits between two words, for "did you mean". */

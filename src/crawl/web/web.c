@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <strings.h>
 
+#include "base/core/ascii.h"
 #include "base/memory/json_writer.h"
 #include "base/thread/log.h"
 #include "crawl/web/web_metrics.h"
@@ -718,12 +719,10 @@ bool web_guard_host(const char *host, const char *names)
     if (ip_address_parse(host, n, &address) == RESULT_OK && ip_address_is_loopback(&address)) {
         return true;
     }
-    for (names += strspn(names, SEPARATORS); *names != '\0'; names += strspn(names, SEPARATORS)) {
-        size_t length = strcspn(names, SEPARATORS);
+    for (size_t length = 0; ascii_next_word(&names, &length, SEPARATORS);) {
         if (length == n && strncasecmp(host, names, n) == 0) {
             return true;
         }
-        names += length;
     }
     return false;
 }

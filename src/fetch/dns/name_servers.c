@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "base/core/ascii.h"
 #include "base/thread/log.h"
 
 /* ---- Name change ---- */
@@ -329,12 +330,10 @@ static Result open_channels(NameServers *servers, const ResolverOptions *options
 static Result name_servers_set(ares_channel channel, const char *list)
 {
     Buffer all = {.limit = BUFFER_NO_LIMIT};
-    while (*(list += strspn(list, ", \t")) != '\0') {
-        size_t length = strcspn(list, ", \t");
+    for (size_t length = 0; ascii_next_word(&list, &length, ", \t");) {
         bool is_bracketed = length > 2 && *list == '[' && list[length - 1] == ']';
         (void)buffer_append_string(&all, all.length > 0 ? "," : "");
         (void)buffer_append(&all, list + is_bracketed, length - (is_bracketed ? 2 : 0));
-        list += length;
     }
     Result rc = buffer_end(&all, 0);
     if (rc == RESULT_OK && all.length > 0 &&

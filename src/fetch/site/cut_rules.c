@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/option/option.h"
 #include "base/core/ascii.h"
 #include "parse/usage/usage.h"
 
@@ -25,38 +26,25 @@ static bool is_status(const char *item, size_t length)
 
 Result cut_rules_check_statuses(const char *text, Buffer *error)
 {
-    for (text += strspn(text, BLANKS); *text != '\0'; text += strspn(text, BLANKS)) {
-        size_t length = strcspn(text, BLANKS);
-        if (!is_status(text, length)) {
-            (void)buffer_printf(error, "'%.*s' is no status: expected one such as 404 or 5xx",
-                                (int)length, text);
-            return RESULT_INVALID;
-        }
-        text += length;
-    }
-    return RESULT_OK;
+    return option_check_words(text, BLANKS, is_status,
+                              "is no status: expected one such as 404 or 5xx", error);
+}
+
+static bool is_type(const char *item, size_t length)
+{
+    const char *slash = memchr(item, '/', length);
+    return slash != NULL && slash > item && slash < item + length - 1;
 }
 
 Result cut_rules_check_types(const char *text, Buffer *error)
 {
-    for (text += strspn(text, BLANKS); *text != '\0'; text += strspn(text, BLANKS)) {
-        size_t length = strcspn(text, BLANKS);
-        const char *slash = memchr(text, '/', length);
-        if (slash == NULL || slash == text || slash == text + length - 1) {
-            (void)buffer_printf(error,
-                                "'%.*s' is no MIME type: expected one such as text/html or text/*",
-                                (int)length, text);
-            return RESULT_INVALID;
-        }
-        text += length;
-    }
-    return RESULT_OK;
+    return option_check_words(text, BLANKS, is_type,
+                              "is no MIME type: expected one such as text/html or text/*", error);
 }
 
 static bool lists_status(const char *list, int status)
 {
-    for (list += strspn(list, BLANKS); *list != '\0'; list += strspn(list, BLANKS)) {
-        size_t length = strcspn(list, BLANKS);
+    for (size_t length = 0; ascii_next_word(&list, &length, BLANKS);) {
         bool is_class = length == 3 && !ascii_is_digit(list[1]);
         int number = is_status(list, length) && !is_class
                          ? (list[0] - '0') * 100 + (list[1] - '0') * 10 + list[2] - '0'
@@ -64,23 +52,19 @@ static bool lists_status(const char *list, int status)
         if (number == status || (is_class && list[0] - '0' == status / 100)) {
             return true;
         }
-        list += length;
     }
     return false;
 }
 
 static bool lists_type(const char *list, const char *type, size_t type_length)
 {
-    list += strspn(list, BLANKS);
-    bool is_empty = *list == '\0';
-    for (; *list != '\0'; list += strspn(list, BLANKS)) {
-        size_t length = strcspn(list, BLANKS);
+    bool is_empty = list[strspn(list, BLANKS)] == '\0';
+    for (size_t length = 0; ascii_next_word(&list, &length, BLANKS);) {
         bool is_open = list[length - 1] == '*';
         size_t n = is_open ? length - 1 : length;
         if (n <= type_length && (is_open || n == type_length) && strncasecmp(list, type, n) == 0) {
             return true;
         }
-        list += length;
     }
     return is_empty;
 }

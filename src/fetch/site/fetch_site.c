@@ -1,4 +1,6 @@
 #include "fetch/site/fetch_site.h"
+#include "base/option/option.h"
+#include "base/core/ascii.h"
 #include "base/memory/array.h"
 #include "parse/host/authority.h"
 #include "parse/http/http_header.h"
@@ -66,20 +68,16 @@ Result proxy_check(const char *text, Buffer *error)
 
 /* ---- exceptions ---- */
 
+static bool may_be_exception(const char *item, size_t length)
+{
+    IpRange range;
+    return memchr(item, '/', length) == NULL || ip_range_parse(item, length, &range) == RESULT_OK;
+}
+
 Result proxy_check_exceptions(const char *text, Buffer *error)
 {
-    for (text += strspn(text, BLANKS); *text != '\0'; text += strspn(text, BLANKS)) {
-        size_t length = strcspn(text, BLANKS);
-        IpRange range;
-        if (memchr(text, '/', length) != NULL &&
-            ip_range_parse(text, length, &range) != RESULT_OK) {
-            (void)buffer_printf(error, "'%.*s' is neither a host nor an address nor a prefix",
-                                (int)length, text);
-            return RESULT_INVALID;
-        }
-        text += length;
-    }
-    return RESULT_OK;
+    return option_check_words(text, BLANKS, may_be_exception,
+                              "is neither a host nor an address nor a prefix", error);
 }
 
 static bool item_matches(const char *item, size_t length, const ProxyTarget *target)
@@ -105,12 +103,10 @@ static bool item_matches(const char *item, size_t length, const ProxyTarget *tar
 
 static bool is_exception(const char *list, const ProxyTarget *target)
 {
-    for (list += strspn(list, BLANKS); *list != '\0'; list += strspn(list, BLANKS)) {
-        size_t length = strcspn(list, BLANKS);
+    for (size_t length = 0; ascii_next_word(&list, &length, BLANKS);) {
         if (item_matches(list, length, target)) {
             return true;
         }
-        list += length;
     }
     return false;
 }

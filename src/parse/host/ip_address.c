@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/ascii.h"
 #include "base/memory/array.h"
 
 static const uint8_t mapped_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -204,13 +205,7 @@ Result ip_ranges_parse(IpRanges *ranges, const char *list, Buffer *error)
 {
     *ranges = (IpRanges){.ranges = NULL, .n_ranges = 0};
     Result rc = RESULT_OK;
-    while (rc == RESULT_OK && *list != '\0') {
-        size_t skip = strspn(list, ", \t");
-        list += skip;
-        size_t length = strcspn(list, ", \t");
-        if (length == 0) {
-            break;
-        }
+    for (size_t length = 0; rc == RESULT_OK && ascii_next_word(&list, &length, ", \t");) {
         IpRange range = {.prefix = 0};
         rc = ip_range_parse(list, length, &range);
         if (rc != RESULT_OK) {
@@ -219,7 +214,6 @@ Result ip_ranges_parse(IpRanges *ranges, const char *list, Buffer *error)
             break;
         }
         rc = array_add(&ranges->ranges, &ranges->n_ranges, sizeof range, &range);
-        list += length;
     }
     if (rc != RESULT_OK) {
         ip_ranges_destroy(ranges);

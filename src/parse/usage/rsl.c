@@ -121,13 +121,11 @@ static void rsl_take_tokens(Rsl *rsl)
     bool is_user = strcasecmp(rsl->type, "user") == 0;
     bool names_us = false;
     const char *token = buffer_string(&rsl->tokens);
-    for (token += strspn(token, blanks); *token != '\0'; token += strspn(token, blanks)) {
-        size_t length = strcspn(token, blanks);
+    for (size_t length = 0; ascii_next_word(&token, &length, blanks);) {
         uint8_t *bits = permits ? &licence->permitted : &licence->prohibited;
         *bits |= is_usage ? rsl_usages(token, length, permits) : 0;
         licence->prohibits_index |= is_usage && !permits && ascii_is(token, length, "ai-index");
         names_us |= is_user && ascii_is(token, length, users[rsl->reader->user]);
-        token += length;
     }
     licence->names_usages |= permits && is_usage;
     bool is_kept_out = rsl->reader->user == RSL_USER_UNKNOWN || names_us != permits;

@@ -48,15 +48,13 @@ unsigned usage_asked(const char *name, size_t length)
 Result usage_list_parse(const char *text, unsigned *bits, Buffer *error)
 {
     *bits = 0;
-    for (text += strspn(text, ", \t"); *text != '\0'; text += strspn(text, ", \t")) {
-        size_t length = strcspn(text, ", \t");
+    for (size_t length = 0; ascii_next_word(&text, &length, ", \t");) {
         unsigned of_name = usage_asked(text, length);
         if (of_name == 0) {
             (void)buffer_printf(error, "'%.*s': expected " USAGE_WORDS, (int)length, text);
             return RESULT_INVALID;
         }
         *bits |= of_name;
-        text += length;
     }
     return RESULT_OK;
 }

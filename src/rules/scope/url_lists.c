@@ -5,6 +5,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "base/core/ascii.h"
 #include "base/memory/array.h"
 #include "base/core/hash.h"
 
@@ -30,10 +31,9 @@ Result domain_set_add(DomainSet *set, const char *name, size_t length)
 Result domain_set_parse(DomainSet *set, const char *list)
 {
     Result rc = RESULT_OK;
-    while (rc == RESULT_OK && *(list += strspn(list, ", \t.")) != '\0') {
-        size_t length = strcspn(list, ", \t");
-        rc = domain_set_add(set, list, length);
-        list += length;
+    for (size_t length = 0; rc == RESULT_OK && ascii_next_word(&list, &length, ", \t");) {
+        size_t dots = strspn(list, ".");
+        rc = dots < length ? domain_set_add(set, list + dots, length - dots) : rc;
     }
     return rc;
 }
