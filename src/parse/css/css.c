@@ -2,7 +2,6 @@
 
 #include <stdint.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/core/ascii.h"
 #include "base/memory/base64.h"
@@ -33,6 +32,7 @@ typedef struct Css {
     size_t depth;    /* of stack */
     size_t too_deep; /* brackets beyond it */
     uint8_t stack[STACK_DEPTH];
+    Result result; /* of the sink */
 } Css;
 
 void css_reader_init(CssReader *reader)
@@ -52,14 +52,9 @@ static bool is_newline(char c)
     return c == '\n' || c == '\r' || c == '\f';
 }
 
-static bool css_is_space(char c)
-{
-    return c == ' ' || c == '\t' || is_newline(c);
-}
-
 static bool begins_name(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
+    return ascii_is_letter(c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
 static bool is_name(char c)
@@ -73,31 +68,27 @@ static bool css_is_escape(const Css *css, const char *p)
     return *p == '\\' && p + 1 < css->end && !is_newline(p[1]);
 }
 
-static void skip_newline(Css *css)
+static const char *behind_newline(const char *p, const char *end)
 {
-    css->p += *css->p == '\r' && css->p + 1 < css->end && css->p[1] == '\n' ? 2 : 1;
+    return p + (*p == '\r' && p + 1 < end && p[1] == '\n' ? 2 : 1);
 }
 
-/* Reads an escape; p is at its backslash. */
-static Result take_escape(Css *css, Buffer *out)
+const char *css_unescape(const char *p, const char *end, Buffer *out)
 {
     uint32_t c = 0;
     int digits = 0;
-    css->p++;
-    while (digits < 6 && css->p < css->end && hex_value(*css->p) >= 0) {
-        c = c << 4 | (uint32_t)hex_value(*css->p++);
+    p++;
+    while (digits < 6 && p < end && hex_value(*p) >= 0) {
+        c = c << 4 | (uint32_t)hex_value(*p++);
         digits++;
     }
     if (digits == 0) {
-        return buffer_append_char(out, *css->p++);
-    }
-    if (css->p < css->end && is_newline(*css->p)) {
-        skip_newline(css);
-    } else if (css->p < css->end && css_is_space(*css->p)) {
-        css->p++;
+        (void)buffer_append_char(out, *p);
+        return p + 1;
     }
     bool is_none = c == 0 || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF);
-    return buffer_append_code_point(out, is_none ? 0xFFFD : c);
+    (void)buffer_append_code_point(out, is_none ? 0xFFFD : c);
+    return p < end && ascii_is_space(*p) ? behind_newline(p, end) : p;
 }
 
 /* ---- text that is a reference ---- */
@@ -108,40 +99,42 @@ typedef struct CssText {
     bool is_scratch; /* it is in the reader's buffer, from there on */
 } CssText;
 
-static Result move_to_scratch(Css *css, CssText *text)
+static void move_to_scratch(const Css *css, CssText *text)
 {
-    if (text->is_scratch) {
-        return RESULT_OK;
+    Buffer *word = &css->reader->word;
+    if (!text->is_scratch) {
+        text->is_scratch = true;
+        buffer_reset(word);
+        (void)buffer_append(word, text->start, (size_t)(css->p - text->start));
     }
-    text->is_scratch = true;
-    buffer_reset(&css->reader->word);
-    return buffer_append(&css->reader->word, text->start, (size_t)(css->p - text->start));
 }
 
-static Result take_text_escape(Css *css, CssText *text)
+/* A character, or an escape. */
+static void take_text_char(Css *css, CssText *text)
 {
-    Result rc = move_to_scratch(css, text);
-    Result one = take_escape(css, &css->reader->word);
-    return rc == RESULT_OK ? one : rc;
-}
-
-static Result take_text_char(Css *css, const CssText *text)
-{
+    if (css_is_escape(css, css->p)) {
+        move_to_scratch(css, text);
+        css->p = css_unescape(css->p, css->end, &css->reader->word);
+        return;
+    }
     char c = *css->p++;
-    return text->is_scratch ? buffer_append_char(&css->reader->word, c) : RESULT_OK;
+    if (text->is_scratch) {
+        (void)buffer_append_char(&css->reader->word, c);
+    }
 }
 
 /* Hands a reference over that ends at `end` when it is in place. What is too long for the buffer
  * was no URL. */
-static Result css_give(Css *css, const CssText *text, const char *end)
+static void css_give(Css *css, const CssText *text, const char *end)
 {
-    const char *bytes = text->is_scratch ? buffer_string(&css->reader->word) : text->start;
-    size_t length = text->is_scratch ? css->reader->word.length : (size_t)(end - text->start);
-    if (css->rule == RULE_NOTHING || length == 0 || bytes[0] == '#') {
-        return RESULT_OK;
+    const Buffer *word = &css->reader->word;
+    const char *bytes = text->is_scratch ? buffer_string(word) : text->start;
+    size_t length = text->is_scratch ? word->length : (size_t)(end - text->start);
+    bool is_whole = !text->is_scratch || word->failed == RESULT_OK;
+    if (is_whole && css->rule != RULE_NOTHING && length > 0 && bytes[0] != '#') {
+        css->rule = RULE_NONE;
+        css->result = css->sink(css->context, bytes, length, text->is_scratch);
     }
-    css->rule = RULE_NONE;
-    return css->sink(css->context, bytes, length, text->is_scratch);
 }
 
 /* Whether a string at this place refers to something. */
@@ -152,39 +145,32 @@ static bool refers(const Css *css)
 }
 
 /* p is behind the quote. */
-static Result take_string(Css *css, char quote)
+static void take_string(Css *css, char quote)
 {
     CssText text = {.start = css->p};
-    Result rc = RESULT_OK;
     while (css->p < css->end && *css->p != quote) {
-        Result one = RESULT_OK;
         if (is_newline(*css->p)) {
             css->rule = RULE_NONE; /* a bad string: it is none */
-            return rc == RESULT_MEMORY ? rc : RESULT_OK;
+            return;
         }
-        if (css_is_escape(css, css->p)) {
-            one = take_text_escape(css, &text);
-        } else if (*css->p == '\\') {
+        if (*css->p == '\\' && !css_is_escape(css, css->p)) {
             /* before a newline both go; at the end the backslash goes */
-            one = move_to_scratch(css, &text);
+            move_to_scratch(css, &text);
             css->p++;
-            if (css->p < css->end) {
-                skip_newline(css);
-            }
+            css->p = css->p < css->end ? behind_newline(css->p, css->end) : css->p;
         } else {
-            one = take_text_char(css, &text);
+            take_text_char(css, &text);
         }
-        rc = rc == RESULT_OK ? one : rc;
     }
     const char *end = css->p;
     css->p += css->p < css->end ? 1 : 0;
-    if (rc != RESULT_OK || !refers(css)) {
-        return rc == RESULT_MEMORY ? rc : RESULT_OK;
+    if (!refers(css)) {
+        return;
     }
     if (css->depth > 0 && css->too_deep == 0 && css->stack[css->depth - 1] == PLACE_URL) {
         css->stack[css->depth - 1] = PLACE_PLAIN; /* what follows it are modifiers */
     }
-    return css_give(css, &text, end);
+    css_give(css, &text, end);
 }
 
 /* Passes a bad url( up to its bracket. */
@@ -198,35 +184,32 @@ static void skip_bad_url(Css *css)
 
 static void skip_spaces(Css *css)
 {
-    while (css->p < css->end && css_is_space(*css->p)) {
+    while (css->p < css->end && ascii_is_space(*css->p)) {
         css->p++;
     }
 }
 
 /* The rest of url(x) without quotes; p is at x. */
-static Result take_bare_url(Css *css)
+static void take_bare_url(Css *css)
 {
     CssText text = {.start = css->p};
-    Result rc = RESULT_OK;
-    while (css->p < css->end && *css->p != ')' && !css_is_space(*css->p)) {
+    while (css->p < css->end && *css->p != ')' && !ascii_is_space(*css->p)) {
         unsigned char c = (unsigned char)*css->p;
-        Result one = RESULT_OK;
         if (c == '"' || c == '\'' || c == '(' || c < ' ' || c == 0x7f ||
             (c == '\\' && !css_is_escape(css, css->p))) {
             skip_bad_url(css);
-            return rc == RESULT_MEMORY ? rc : RESULT_OK;
+            return;
         }
-        one = c == '\\' ? take_text_escape(css, &text) : take_text_char(css, &text);
-        rc = rc == RESULT_OK ? one : rc;
+        take_text_char(css, &text);
     }
     const char *end = css->p;
     skip_spaces(css);
     if (css->p < css->end && *css->p != ')') {
         skip_bad_url(css);
-        return rc == RESULT_MEMORY ? rc : RESULT_OK;
+        return;
     }
     css->p += css->p < css->end ? 1 : 0;
-    return rc == RESULT_OK ? css_give(css, &text, end) : rc == RESULT_MEMORY ? rc : RESULT_OK;
+    css_give(css, &text, end);
 }
 
 /* ---- names ---- */
@@ -241,27 +224,27 @@ static bool is_name_start(const Css *css, const char *p)
 }
 
 /* Reads a name into the buffer, as far as it may be one of ours. */
-static Result take_name(Css *css)
+static void take_name(Css *css)
 {
     Buffer *word = &css->reader->word;
-    Result rc = RESULT_OK;
     buffer_reset(word);
     while (css->p < css->end && (is_name(*css->p) || css_is_escape(css, css->p))) {
         if (word->length >= 64) {
             buffer_reset(word); /* no name that is asked for is so long */
-            rc = buffer_append_char(word, '?');
+            (void)buffer_append_char(word, '?');
         }
-        Result one = *css->p == '\\' ? take_escape(css, word) : buffer_append_char(word, *css->p++);
-        rc = rc == RESULT_OK ? one : rc;
+        if (*css->p == '\\') {
+            css->p = css_unescape(css->p, css->end, word);
+        } else {
+            (void)buffer_append_char(word, *css->p++);
+        }
     }
-    return rc;
 }
 
 static bool name_is(const Css *css, const char *name)
 {
     const Buffer *word = &css->reader->word;
-    return word->length == strlen(name) &&
-           strncasecmp(buffer_string(word), name, word->length) == 0;
+    return ascii_is(buffer_string(word), word->length, name);
 }
 
 static void open_bracket(Css *css, CssPlace place)
@@ -282,14 +265,13 @@ static void close_bracket(Css *css)
     }
 }
 
-static Result take_at_word(Css *css)
+static void take_at_word(Css *css)
 {
-    Result rc = take_name(css);
+    take_name(css);
     bool is_import = name_is(css, "import");
     css->rule = is_import && css->imports                ? RULE_IMPORT
                 : is_import || name_is(css, "namespace") ? RULE_NOTHING
                                                          : RULE_NONE;
-    return rc;
 }
 
 /* ---- the whole ---- */
@@ -332,11 +314,11 @@ static void take_mark(Css *css)
     }
 }
 
-static Result take_token(Css *css)
+static void take_token(Css *css)
 {
     char c = *css->p;
     bool more = css->p + 1 < css->end;
-    if (css_is_space(c)) {
+    if (ascii_is_space(c)) {
         skip_spaces(css);
     } else if (c == '/' && more && css->p[1] == '*') {
         const char *p = css->p + 2;
@@ -347,35 +329,34 @@ static Result take_token(Css *css)
         css->p = css->end - p < 2 ? css->end : p + 2;
     } else if (c == '"' || c == '\'') {
         css->p++;
-        return take_string(css, c);
+        take_string(css, c);
     } else if (c == '@' && more && is_name_start(css, css->p + 1)) {
         css->p++;
-        return take_at_word(css);
+        take_at_word(css);
     } else if (ascii_is_digit(c) || c == '#') {
         skip_name(css);
     } else if (is_name_start(css, css->p)) {
         /* A name, and what it begins when "(" follows. */
-        Result rc = take_name(css);
-        if (rc != RESULT_OK || css->p == css->end || *css->p != '(') {
+        take_name(css);
+        if (css->p == css->end || *css->p != '(') {
             css->rule = css->rule == RULE_IMPORT ? RULE_NONE : css->rule;
-            return rc;
+            return;
         }
         css->p++;
         if (name_is(css, "url")) {
             skip_spaces(css);
             if (css->p < css->end && *css->p != '"' && *css->p != '\'') {
-                return take_bare_url(css);
+                take_bare_url(css);
+                return;
             }
             open_bracket(css, PLACE_URL);
         } else {
             bool set = name_is(css, "image-set") || name_is(css, "-webkit-image-set");
             open_bracket(css, name_is(css, "src") ? PLACE_URL : set ? PLACE_STRINGS : PLACE_PLAIN);
         }
-        return RESULT_OK;
     } else {
         take_mark(css);
     }
-    return RESULT_OK;
 }
 
 static Result read(CssReader *reader, const char *text, size_t length, bool imports, CssSink sink,
@@ -390,11 +371,12 @@ static Result read(CssReader *reader, const char *text, size_t length, bool impo
                .sink = sink,
                .context = context,
                .imports = imports};
-    Result rc = RESULT_OK;
-    while (rc == RESULT_OK && css.p < css.end) {
-        rc = take_token(&css);
+    buffer_reset(&reader->word);
+    while (css.result == RESULT_OK && css.p < css.end) {
+        take_token(&css);
+        css.result = reader->word.failed == RESULT_MEMORY ? RESULT_MEMORY : css.result;
     }
-    return rc;
+    return css.result;
 }
 
 Result css_read_sheet(CssReader *reader, const char *text, size_t length, CssSink sink,

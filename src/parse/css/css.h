@@ -41,6 +41,9 @@ Result css_read_sheet(CssReader *reader, const char *text, size_t length, CssSin
 /* Reads declarations: a style attribute. Imports mean nothing in it. */
 Result css_read_declarations(CssReader *reader, const char *text, size_t length, CssSink sink,
                              void *context);
+/* Appends what the escape at p, a backslash that is not the last byte, stands for. Returns where
+ * the text goes on. */
+const char *css_unescape(const char *p, const char *end, Buffer *out);
 /* The label that `@charset "label";` at the very beginning names, or NULL; borrowed. */
 const char *css_charset_label(const char *text, size_t length, size_t *label_length);
 

@@ -7,8 +7,8 @@
 #include "base/core/ascii.h"
 #include "base/core/hash.h"
 #include "base/memory/array.h"
-#include "base/memory/base64.h"
 #include "base/memory/buffer.h"
+#include "parse/css/css.h"
 
 #define NESTING_MAX 16u /* @media in @media, :not in :not, @import in @import */
 #define EM_PIXELS   16.0
@@ -41,29 +41,14 @@ static void sheet_skip_spaces(SheetReader *r)
 /* Undoes an escape at *p into out; it never becomes longer. */
 static char *sheet_take_escape(const char **p, const char *end, char *out)
 {
-    uint32_t c = 0;
-    unsigned digits = 0;
-    const char *q = *p + 1;
-    while (digits < 6 && q < end && hex_value(*q) >= 0) {
-        c = c << 4 | (uint32_t)hex_value(*q++);
-        digits++;
-    }
-    if (digits == 0) {
-        *out++ = *q++;
-    } else {
-        q += q < end && ascii_is_space(*q) ? 1 : 0;
-        Buffer bytes;
-        buffer_init(&bytes, 8);
-        if (c > 0 && c <= 0x10FFFF && buffer_append_code_point(&bytes, c) == RESULT_OK) {
-            memcpy(out, bytes.data, bytes.length);
-            out += bytes.length;
-        } else {
-            *out++ = '?';
-        }
-        buffer_destroy(&bytes);
-    }
-    *p = q;
-    return out;
+    Buffer bytes = {.limit = 8};
+    const char *from = *p;
+    *p = css_unescape(from, end, &bytes);
+    bool fits = bytes.length > 0 && bytes.length <= (size_t)(*p - from);
+    size_t n = fits ? bytes.length : 1;
+    memcpy(out, fits ? bytes.data : "?", n);
+    buffer_destroy(&bytes);
+    return out + n;
 }
 
 /* A name without its escapes; empty: there is none here. */
