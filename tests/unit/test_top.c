@@ -101,10 +101,11 @@ static void the_screen_at_80x24(void)
     memcpy(strstr(second, "\"err\": 500"), "\"err\": 498", 10);
     model.rates_time = (MonoTime){0};
     top_model_status(&model, second, NULL, at_s(2));
-    model.pages_graph = (TopGraph){.values = {1}, .n = 1};
-    model.bytes_graph = (TopGraph){.values = {1}, .n = 1};
-    model.errors_graph = (TopGraph){.values = {0.01}, .n = 1};
-    model.queue_graph = (TopGraph){.values = {7654321}, .n = 1};
+    static const double before[] = {1, 1, 0.01, 7654321};
+    for (TopCount i = 0; i < TOP_COUNTS; i++) {
+        model.graphs[i].values[0] = before[i];
+        model.graphs[i].n = 1;
+    }
     top_model_status(&model, status, NULL, at_s(3));
     give_hosts(&model, 5);
     char *text = drawn(&model, 24, 80);
@@ -129,12 +130,12 @@ static void a_status_too_soon_draws_no_spike(void)
     memcpy(strstr(more, "1234667"), "1234669",
            7); /* two more, 10 ms later: 200 a second, if it were one */
     top_model_status(&model, more, NULL, (MonoTime){at_s(2).ns + 10000000});
-    CU_ASSERT_EQUAL(model.pages_graph.n, 1);
-    CU_ASSERT_DOUBLE_EQUAL(model.pages_s, 100, 0.01);
+    CU_ASSERT_EQUAL(model.graphs[TOP_PAGES].n, 1);
+    CU_ASSERT_DOUBLE_EQUAL(model.graphs[TOP_PAGES].rate, 100, 0.01);
     memcpy(strstr(more, "1234669"), "1234767", 7);
     top_model_status(&model, more, NULL, at_s(3));
-    CU_ASSERT_DOUBLE_EQUAL(model.pages_s, 100, 0.01);
-    CU_ASSERT_EQUAL(model.pages_graph.n, 2);
+    CU_ASSERT_DOUBLE_EQUAL(model.graphs[TOP_PAGES].rate, 100, 0.01);
+    CU_ASSERT_EQUAL(model.graphs[TOP_PAGES].n, 2);
     top_model_destroy(&model);
 }
 

@@ -49,12 +49,6 @@ static char *top_view_count_words(double n, char text[WORDS_BYTES])
     return n < 1e7 ? words_count((uint64_t)(n > 0 ? n : 0), text) : words_tick(n, false, text);
 }
 
-static char *rate_words(double rate, char text[WORDS_BYTES])
-{
-    (void)snprintf(text, WORDS_BYTES, rate < 10 && rate > 0 ? "%.1f/s" : "%.0f/s", rate);
-    return text;
-}
-
 /* ---- the head ---- */
 
 static CanvasStyle style_of_state(const TopModel *model, const char *state)
@@ -97,11 +91,24 @@ static void draw_state(const TopModel *model, Canvas *canvas)
     }
 }
 
-static void top_view_draw_rate(const TopModel *model, Canvas *canvas, int row, const char *label,
-                               const char *total, const char *rate, const TopGraph *graph)
+static void draw_count(const TopModel *model, Canvas *canvas, TopCount count)
 {
-    (void)canvas_text(canvas, row, 0, LABEL_WIDTH, STYLE_DIM, label);
-    canvas_right(canvas, row, LABEL_WIDTH, TOTAL_WIDTH, STYLE_PLAIN, total);
+    static const char *const labels[] = {"pages", "bytes", "errors", "queued"};
+    const TopGraph *graph = &model->graphs[count];
+    double all = top_model_total(model->status, count);
+    int row = 2 + (int)count;
+    char total[WORDS_BYTES];
+    char rate[WORDS_BYTES + 2] = "";
+    char bytes[WORDS_BYTES];
+    if (count == TOP_BYTES) {
+        (void)snprintf(rate, sizeof rate, "%s/s", words_bytes(graph->rate, bytes));
+    } else if (count != TOP_QUEUE) {
+        (void)snprintf(rate, sizeof rate, graph->rate < 10 && graph->rate > 0 ? "%.1f/s" : "%.0f/s",
+                       graph->rate);
+    }
+    (void)canvas_text(canvas, row, 0, LABEL_WIDTH, STYLE_DIM, labels[count]);
+    canvas_right(canvas, row, LABEL_WIDTH, TOTAL_WIDTH, STYLE_PLAIN,
+                 count == TOP_BYTES ? words_bytes(all, total) : top_view_count_words(all, total));
     canvas_right(canvas, row, LABEL_WIDTH + TOTAL_WIDTH, RATE_WIDTH, STYLE_STRONG, rate);
     /* Bars of the latest values, the newest at the right, scaled to the greatest that is shown. */
     int column = LABEL_WIDTH + TOTAL_WIDTH + RATE_WIDTH + 2;
@@ -123,97 +130,93 @@ static void top_view_draw_rate(const TopModel *model, Canvas *canvas, int row, c
     }
 }
 
-/* "NAME N  " with the number in its style. */
-static int draw_figure(Canvas *canvas, int row, int column, const char *name, double n,
-                       CanvasStyle style)
+/* From ten thousand on "12.3k": six of them fit into 80 columns. */
+static char *short_words(double n, char text[WORDS_BYTES])
 {
-    char text[WORDS_BYTES];
-    int at = canvas_text(canvas, row, column, canvas->columns - column, STYLE_DIM, name);
-    at = canvas_text(canvas, row, at + 1, canvas->columns - at, style,
-                     top_view_count_words(n, text));
-    return at + 2;
+    return n < 10000 ? words_count((uint64_t)n, text) : words_tick(n, false, text);
 }
 
-/* The same, from ten thousand on as "12.3k": six of them fit into 80 columns. */
-static int draw_hosts_figure(Canvas *canvas, int column, const char *name, uint64_t n,
-                             CanvasStyle style)
+typedef struct Figure {
+    const char *name;
+    double n;
+    CanvasStyle style;
+} Figure;
+
+/* "NAME N  " of each, the numbers in their styles. Returns where they end. */
+static int draw_figures(Canvas *canvas, int row, int at, char *(*words)(double, char *),
+                        const Figure *figures, size_t n)
 {
     char text[WORDS_BYTES];
-    int at = canvas_text(canvas, 7, column, canvas->columns - column, STYLE_DIM, name);
-    return 2 + canvas_text(canvas, 7, at + 1, canvas->columns - at, style,
-                           n < 10000 ? words_count(n, text) : words_tick((double)n, false, text));
+    for (size_t i = 0; i < n; i++) {
+        at = canvas_text(canvas, row, at, canvas->columns - at, STYLE_DIM, figures[i].name);
+        at = 2 + canvas_text(canvas, row, at + 1, canvas->columns - at, figures[i].style,
+                             words(figures[i].n, text));
+    }
+    return at;
 }
 
-static int draw_bytes(Canvas *canvas, int row, int column, const char *name, double n)
-{
-    char text[WORDS_BYTES];
-    int at = canvas_text(canvas, row, column, canvas->columns - column, STYLE_DIM, name);
-    return 2 + canvas_text(canvas, row, at + 1, canvas->columns - at, STYLE_PLAIN,
-                           words_bytes(n, text));
-}
-
-static void draw_figures(const TopModel *model, Canvas *canvas)
+static void draw_all_figures(const TopModel *model, Canvas *canvas)
 {
     const SurveyCounts *counts = &model->hosts.counts;
-    int at = draw_figure(canvas, 6, 0, "2xx", top_view_number(model, "2xx"), STYLE_PLAIN);
-    at = draw_figure(canvas, 6, at, "3xx", top_view_number(model, "3xx"), STYLE_PLAIN);
-    at = draw_figure(canvas, 6, at, "4xx", top_view_number(model, "4xx"), STYLE_PLAIN);
-    at = draw_figure(canvas, 6, at, "5xx", top_view_number(model, "5xx"), STYLE_PLAIN);
-    at = draw_figure(canvas, 6, at, "dup", top_view_number(model, "dup"), STYLE_PLAIN);
-    at = draw_figure(canvas, 6, at, "robots", top_view_number(model, "robots_denied"), STYLE_PLAIN);
-    (void)draw_figure(canvas, 6, at, "429/503", top_view_number(model, "throttled"), STYLE_PLAIN);
     uint64_t lost = counts->dropped + counts->parked;
-    at = draw_hosts_figure(canvas, 0, "hosts", counts->hosts, STYLE_PLAIN);
-    at = draw_hosts_figure(canvas, at, "queued", counts->queued, STYLE_PLAIN);
-    at = draw_hosts_figure(canvas, at, "lately", counts->lately, STYLE_PLAIN);
-    at = draw_hosts_figure(canvas, at, "retry", counts->waiting,
-                           counts->waiting > 0 ? STYLE_WARN : STYLE_PLAIN);
-    at = draw_hosts_figure(canvas, at, "dropped", lost, lost > 0 ? STYLE_BAD : STYLE_PLAIN);
-    at = draw_hosts_figure(canvas, at, "denied", counts->denied, STYLE_PLAIN);
-    if (counts->full > 0) {
-        (void)draw_hosts_figure(canvas, at, "full", counts->full, STYLE_PLAIN);
-    }
-    at = draw_figure(canvas, 8, 0, "URLs known", top_view_number(model, "urls_seen"), STYLE_PLAIN);
-    at = draw_bytes(canvas, 8, at, "memory", top_view_number(model, "rss_bytes"));
-    at = draw_bytes(canvas, 8, at, "database", top_view_number(model, "db_bytes"));
-    (void)draw_bytes(canvas, 8, at, "disk free", top_view_number(model, "disk_free_bytes"));
+    const Figure answers[] = {{.name = "2xx", .n = top_view_number(model, "2xx")},
+                              {.name = "3xx", .n = top_view_number(model, "3xx")},
+                              {.name = "4xx", .n = top_view_number(model, "4xx")},
+                              {.name = "5xx", .n = top_view_number(model, "5xx")},
+                              {.name = "dup", .n = top_view_number(model, "dup")},
+                              {.name = "robots", .n = top_view_number(model, "robots_denied")},
+                              {.name = "429/503", .n = top_view_number(model, "throttled")}};
+    const Figure hosts[] = {
+        {.name = "hosts", .n = (double)counts->hosts},
+        {.name = "queued", .n = (double)counts->queued},
+        {.name = "lately", .n = (double)counts->lately},
+        {"retry", (double)counts->waiting, counts->waiting > 0 ? STYLE_WARN : STYLE_PLAIN},
+        {"dropped", (double)lost, lost > 0 ? STYLE_BAD : STYLE_PLAIN},
+        {.name = "denied", .n = (double)counts->denied},
+        {.name = "full", .n = (double)counts->full}};
+    const Figure known = {.name = "URLs known", .n = top_view_number(model, "urls_seen")};
+    const Figure bytes[] = {{.name = "memory", .n = top_view_number(model, "rss_bytes")},
+                            {.name = "database", .n = top_view_number(model, "db_bytes")},
+                            {.name = "disk free", .n = top_view_number(model, "disk_free_bytes")}};
+    (void)draw_figures(canvas, 6, 0, top_view_count_words, answers, 7);
+    (void)draw_figures(canvas, 7, 0, short_words, hosts, counts->full > 0 ? 7 : 6);
+    int at = draw_figures(canvas, 8, 0, top_view_count_words, &known, 1);
+    (void)draw_figures(canvas, 8, at, words_bytes, bytes, 3);
 }
 
 /* ---- hosts ---- */
 
-/* Where the columns begin; 0 = not shown. */
-typedef struct Columns {
-    int host_width;
-    int queue;
-    int rate;
-    int errors;
-    int pages;
-    int ms;
-    int state;
-} Columns;
+/* Of numbers, from the left; between the name of a host and what it waits for. */
+static const struct {
+    const char *title;
+    int width;
+    bool wide; /* shown when there is room */
+} list_columns[] = {{"queue", 9, false},
+                    {"pages", 9, true},
+                    {"per s", 8, false},
+                    {"ms", 8, true},
+                    {"errors", 8, false}};
 
-static Columns columns_of(int width)
+enum { N_COLUMNS = sizeof list_columns / sizeof *list_columns };
+
+/* A line of the list. styles: of the numbers; the first is the name's, too. */
+static void draw_line(Canvas *canvas, int at, const char *host, const char *const *numbers,
+                      const CanvasStyle *styles, const char *state, CanvasStyle style)
 {
-    bool wide = width >= WIDE;
-    int fixed = 9 + 8 + 8 + (wide ? 9 + 8 : 0) + 1;
-    int rest = width > fixed ? width - fixed : 0;
-    Columns c = {.host_width = rest * 11 / 20};
-    int at = 1 + c.host_width;
-    c.queue = at;
-    at += 9;
-    if (wide) {
-        c.pages = at;
-        at += 9;
+    int fixed = 1;
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        fixed += canvas->columns >= WIDE || !list_columns[i].wide ? list_columns[i].width : 0;
     }
-    c.rate = at;
-    at += 8;
-    if (wide) {
-        c.ms = at;
-        at += 8;
+    int width = canvas->columns > fixed ? (canvas->columns - fixed) * 11 / 20 : 0;
+    int column = 1 + width;
+    (void)canvas_text(canvas, at, 1, width - 1, styles[0], host);
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        if (canvas->columns >= WIDE || !list_columns[i].wide) {
+            canvas_right(canvas, at, column, list_columns[i].width, styles[i], numbers[i]);
+            column += list_columns[i].width;
+        }
     }
-    c.errors = at;
-    c.state = at + 8 + 2;
-    return c;
+    (void)canvas_text(canvas, at, column + 2, canvas->columns - column - 2, style, state);
 }
 
 /* "timeout x3, 4 min 0 s": what failed how often, and how long it waits therefore */
@@ -223,43 +226,30 @@ static CanvasStyle situation_words(const SurveyRow *row, WallTime now, char text
     HostSituation situation = host_situation_of(&row->record, now_ms);
     char time[WORDS_BYTES];
     const char *why = fetch_class_name(situation.why);
-    switch (situation.kind) {
-    case HOST_READY:
-        (void)snprintf(text, TOP_TEXT_BYTES, "%s", row->queued > 0 ? "ready" : "");
+    const struct {
+        const char *words;
+        const char *more;
+        CanvasStyle style;
+    } kinds[] = {[HOST_READY] = {row->queued > 0 ? "ready" : "", "", STYLE_PLAIN},
+                 [HOST_WAITS] = {"waits ", time, STYLE_DIM},
+                 [HOST_IS_CLOSED] = {"closed ", time, STYLE_DIM},
+                 [HOST_GIVEN_UP] = {"dropped: ", why, STYLE_BAD},
+                 [HOST_SET_ASIDE] = {"parked: ", why, STYLE_BAD},
+                 [HOST_HAS_ENOUGH] = {"full", "", STYLE_WARN},
+                 [HOST_IS_ELSEWHERE] = {"moved", "", STYLE_WARN},
+                 [HOST_FORBIDDEN] = {"denied", "", STYLE_BAD}};
+    (void)words_ms((double)(situation.until_ms - now_ms), time);
+    if (situation.kind == HOST_WAITS && row->queued == 0) {
+        text[0] = '\0';
         return STYLE_PLAIN;
-    case HOST_WAITS:
-        (void)words_ms((double)(situation.until_ms - now_ms), time);
-        if (row->queued == 0) {
-            text[0] = '\0';
-            return STYLE_PLAIN;
-        }
-        if (situation.failures == 0) {
-            (void)snprintf(text, TOP_TEXT_BYTES, "waits %s", time);
-            return STYLE_DIM;
-        }
+    }
+    if (situation.kind == HOST_WAITS && situation.failures > 0) {
         (void)snprintf(text, TOP_TEXT_BYTES, "%s x%u, %s", why, situation.failures, time);
         return STYLE_WARN;
-    case HOST_IS_CLOSED:
-        (void)words_ms((double)(situation.until_ms - now_ms), time);
-        (void)snprintf(text, TOP_TEXT_BYTES, "closed %s", time);
-        return STYLE_DIM;
-    case HOST_GIVEN_UP:
-        (void)snprintf(text, TOP_TEXT_BYTES, "dropped: %s", why);
-        return STYLE_BAD;
-    case HOST_SET_ASIDE:
-        (void)snprintf(text, TOP_TEXT_BYTES, "parked: %s", why);
-        return STYLE_BAD;
-    case HOST_HAS_ENOUGH:
-        (void)snprintf(text, TOP_TEXT_BYTES, "full");
-        return STYLE_WARN;
-    case HOST_IS_ELSEWHERE:
-        (void)snprintf(text, TOP_TEXT_BYTES, "moved");
-        return STYLE_WARN;
-    case HOST_FORBIDDEN:
-        break;
     }
-    (void)snprintf(text, TOP_TEXT_BYTES, "denied");
-    return STYLE_BAD;
+    (void)snprintf(text, TOP_TEXT_BYTES, "%s%s", kinds[situation.kind].words,
+                   kinds[situation.kind].more);
+    return kinds[situation.kind].style;
 }
 
 /* Without its scheme, when that is https. */
@@ -270,30 +260,25 @@ static const char *host_words(const SurveyRow *row)
 
 static void draw_host(Canvas *canvas, int at, const SurveyRow *row, WallTime now)
 {
-    Columns c = columns_of(canvas->columns);
     char text[TOP_TEXT_BYTES];
-    char figure[WORDS_BYTES];
+    char words[N_COLUMNS][WORDS_BYTES] = {""};
     uint64_t errors = survey_errors(&row->record);
-    (void)canvas_text(canvas, at, 1, c.host_width - 1, STYLE_PLAIN, host_words(row));
-    canvas_right(canvas, at, c.queue, 9, STYLE_PLAIN,
-                 top_view_count_words((double)row->queued, figure));
+    uint32_t fetches = row->record.fetches;
+    (void)top_view_count_words((double)row->queued, words[0]);
+    (void)top_view_count_words((double)row->record.pages, words[1]);
     if (row->speed > 0) {
-        (void)snprintf(figure, sizeof figure, "%.2f", row->speed);
-        canvas_right(canvas, at, c.rate, 8, STYLE_PLAIN, figure);
+        (void)snprintf(words[2], WORDS_BYTES, "%.2f", row->speed);
     }
-    canvas_right(canvas, at, c.errors, 8, errors > 0 ? STYLE_BAD : STYLE_PLAIN,
-                 errors > 0 ? top_view_count_words((double)errors, figure) : "");
-    if (c.pages > 0) {
-        canvas_right(canvas, at, c.pages, 9, STYLE_PLAIN,
-                     top_view_count_words((double)row->record.pages, figure));
+    if (fetches > 0) {
+        (void)top_view_count_words((double)row->record.fetch_ms / fetches, words[3]);
     }
-    if (c.ms > 0 && row->record.fetches > 0) {
-        canvas_right(
-            canvas, at, c.ms, 8, STYLE_PLAIN,
-            top_view_count_words((double)row->record.fetch_ms / row->record.fetches, figure));
+    if (errors > 0) {
+        (void)top_view_count_words((double)errors, words[4]);
     }
     CanvasStyle style = situation_words(row, now, text);
-    (void)canvas_text(canvas, at, c.state, canvas->columns - c.state, style, text);
+    draw_line(canvas, at, host_words(row),
+              (const char *const[]){words[0], words[1], words[2], words[3], words[4]},
+              (const CanvasStyle[N_COLUMNS]){[4] = STYLE_BAD}, text, style);
 }
 
 size_t top_view_page(int rows)
@@ -309,20 +294,18 @@ static void draw_hosts(TopModel *model, WallTime now, Canvas *canvas)
     } else if (model->chosen >= model->first + page) {
         model->first = model->chosen - page + 1;
     }
-    Columns c = columns_of(canvas->columns);
     char title[TOP_TEXT_BYTES + 64];
+    char order[64];
+    const char *titles[N_COLUMNS];
+    CanvasStyle styles[N_COLUMNS];
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        titles[i] = list_columns[i].title;
+        styles[i] = STYLE_TITLE;
+    }
     (void)snprintf(title, sizeof title, "host%s%s", *model->filter == '\0' ? "" : " with ",
                    model->filter);
-    (void)canvas_text(canvas, HEAD_ROWS, 1, c.host_width - 1, STYLE_TITLE, title);
-    canvas_right(canvas, HEAD_ROWS, c.queue, 9, STYLE_TITLE, "queue");
-    canvas_right(canvas, HEAD_ROWS, c.rate, 8, STYLE_TITLE, "per s");
-    canvas_right(canvas, HEAD_ROWS, c.errors, 8, STYLE_TITLE, "errors");
-    if (c.pages > 0) {
-        canvas_right(canvas, HEAD_ROWS, c.pages, 9, STYLE_TITLE, "pages");
-        canvas_right(canvas, HEAD_ROWS, c.ms, 8, STYLE_TITLE, "ms");
-    }
-    (void)snprintf(title, sizeof title, "state%*s[by %s]", 1, "", survey_order_name(model->order));
-    (void)canvas_text(canvas, HEAD_ROWS, c.state, canvas->columns - c.state, STYLE_TITLE, title);
+    (void)snprintf(order, sizeof order, "state [by %s]", survey_order_name(model->order));
+    draw_line(canvas, HEAD_ROWS, title, titles, styles, order, STYLE_TITLE);
     canvas_style(canvas, HEAD_ROWS, STYLE_TITLE);
     for (size_t i = 0; i < page && model->first + i < model->hosts.n; i++) {
         int at = HEAD_ROWS + 1 + (int)i;
@@ -442,24 +425,10 @@ void top_view_draw(TopModel *model, WallTime now, Canvas *canvas)
     canvas_right(canvas, 0, canvas->columns - CLOCK_WIDTH, CLOCK_WIDTH, STYLE_TITLE, right);
     canvas_style(canvas, 0, STYLE_TITLE);
     draw_state(model, canvas);
-    char total[WORDS_BYTES];
-    char rate[WORDS_BYTES];
-    char bytes[WORDS_BYTES];
-    top_view_draw_rate(model, canvas, 2, "pages",
-                       top_view_count_words(top_view_number(model, "pages"), total),
-                       rate_words(model->pages_s, rate), &model->pages_graph);
-    (void)snprintf(rate, sizeof rate, "%.20s/s", words_bytes(model->bytes_s, bytes));
-    top_view_draw_rate(model, canvas, 3, "bytes",
-                       words_bytes(top_view_number(model, "bytes"), total), rate,
-                       &model->bytes_graph);
-    top_view_draw_rate(
-        model, canvas, 4, "errors",
-        top_view_count_words(top_view_number(model, "err") + top_view_number(model, "5xx"), total),
-        rate_words(model->errors_s, rate), &model->errors_graph);
-    top_view_draw_rate(model, canvas, 5, "queued",
-                       top_view_count_words(top_view_number(model, "urls_queued"), total), "",
-                       &model->queue_graph);
-    draw_figures(model, canvas);
+    for (TopCount i = 0; i < TOP_COUNTS; i++) {
+        draw_count(model, canvas, i);
+    }
+    draw_all_figures(model, canvas);
     if (model->screen == TOP_HOSTS) {
         draw_hosts(model, now, canvas);
     } else {

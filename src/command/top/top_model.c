@@ -27,35 +27,33 @@ static void graph_add(TopGraph *graph, double value)
     graph->values[graph->n++] = value;
 }
 
-static double rate(double now, double before, double seconds)
-{
-    return now > before && seconds > 0 ? (now - before) / seconds : 0;
-}
-
 #define LEAST_SECONDS 0.5 /* between two statuses for a rate: a key asks for one at once */
+
+double top_model_total(const char *status, TopCount count)
+{
+    static const char *const names[] = {"pages", "bytes", "err", "urls_queued"};
+    double total = status == NULL ? 0 : status_json_number(status, names[count], 0);
+    bool errors = status != NULL && count == TOP_ERRORS;
+    return errors ? total + status_json_number(status, "5xx", 0) : total;
+}
 
 /* Rates are of the second between two statuses; a crawl that was started anew counts on. */
 static void note_rates(TopModel *model, const char *json, MonoTime now)
 {
-    double pages = status_json_number(json, "pages", 0);
-    double bytes = status_json_number(json, "bytes", 0);
-    double errors = status_json_number(json, "err", 0) + status_json_number(json, "5xx", 0);
     double seconds = (double)(now.ns - model->rates_time.ns) / 1e9;
-    if (model->rates_time.ns != 0 && seconds < LEAST_SECONDS) {
+    bool first = model->rates_time.ns == 0;
+    if (!first && seconds < LEAST_SECONDS) {
         return;
     }
-    if (model->rates_time.ns != 0) {
-        model->pages_s = rate(pages, model->pages, seconds);
-        model->bytes_s = rate(bytes, model->bytes, seconds);
-        model->errors_s = rate(errors, model->errors, seconds);
-        graph_add(&model->pages_graph, model->pages_s);
-        graph_add(&model->bytes_graph, model->bytes_s);
-        graph_add(&model->errors_graph, model->errors_s);
-        graph_add(&model->queue_graph, status_json_number(json, "urls_queued", 0));
+    for (TopCount i = 0; i < TOP_COUNTS; i++) {
+        TopGraph *graph = &model->graphs[i];
+        double total = top_model_total(json, i);
+        if (!first) {
+            graph->rate = total > graph->total ? (total - graph->total) / seconds : 0;
+            graph_add(graph, i == TOP_QUEUE ? total : graph->rate);
+        }
+        graph->total = total;
     }
-    model->pages = pages;
-    model->bytes = bytes;
-    model->errors = errors;
     model->rates_time = now;
 }
 
@@ -67,15 +65,14 @@ void top_model_status(TopModel *model, const char *json, const char *trouble, Mo
     if (copy != NULL) {
         free(model->status);
         model->status = copy;
-        model->status_time = now;
     }
     if (model->is_running && copy != NULL) {
         note_rates(model, copy, now);
     } else {
         model->rates_time = (MonoTime){0};
-        model->pages_s = 0;
-        model->bytes_s = 0;
-        model->errors_s = 0;
+        for (TopCount i = 0; i < TOP_COUNTS; i++) {
+            model->graphs[i].rate = 0;
+        }
     }
 }
 

@@ -36,10 +36,15 @@ typedef enum TopPrompt {
     PROMPT_DENY   /* really? */
 } TopPrompt;
 
-/* The last TOP_HISTORY values, oldest first. */
+/* What is counted. */
+typedef enum TopCount { TOP_PAGES, TOP_BYTES, TOP_ERRORS, TOP_QUEUE, TOP_COUNTS } TopCount;
+
+/* Of one count: the last TOP_HISTORY rates, oldest first; of the queue, how long it was. */
 typedef struct TopGraph {
     double values[TOP_HISTORY];
     size_t n;
+    double rate;  /* the last one */
+    double total; /* of the status before, for rates */
 } TopGraph;
 
 typedef struct TopModel {
@@ -47,18 +52,8 @@ typedef struct TopModel {
     char *status;                 /* the last status, JSON; NULL: there was none */
     bool is_running;              /* the crawl answers */
     char trouble[TOP_TEXT_BYTES]; /* why it does not */
-    MonoTime status_time;
-    double pages; /* of the status before, for rates */
-    double bytes;
-    double errors;
-    MonoTime rates_time; /* 0 = there was none */
-    double pages_s;
-    double bytes_s;
-    double errors_s;
-    TopGraph pages_graph;
-    TopGraph bytes_graph;
-    TopGraph errors_graph;
-    TopGraph queue_graph;
+    MonoTime rates_time;          /* of the status before; 0 = there was none */
+    TopGraph graphs[TOP_COUNTS];
 
     SurveyResult hosts;
     WallTime hosts_time; /* of the survey; 0 = there was none yet */
@@ -82,6 +77,8 @@ typedef struct TopModel {
 void top_model_init(TopModel *model, const char *directory);
 void top_model_destroy(TopModel *model);
 
+/* What a status says of a count; 0 of none. */
+double top_model_total(const char *status, TopCount count);
 /* A status has come (JSON, copied), or none (NULL: trouble says why). */
 void top_model_status(TopModel *model, const char *json, const char *trouble, MonoTime now);
 /* A survey has come; its rows are taken. The chosen host stays chosen if it is still there. */

@@ -121,6 +121,39 @@ Result canvas_row(const Canvas *canvas, int row, Buffer *out)
 
 #define ESCAPE_MS 25 /* how long an escape waits for the rest of a sequence */
 
+static const struct {
+    attr_t attributes;
+    short colour; /* 0: the terminal's own */
+} styles[CANVAS_STYLES] = {
+    [STYLE_DIM] = {A_DIM, 0},
+    [STYLE_STRONG] = {A_BOLD, 0},
+    [STYLE_TITLE] = {A_REVERSE, 0},
+    [STYLE_CHOSEN] = {A_REVERSE | A_BOLD, 0},
+    [STYLE_GOOD] = {A_NORMAL, COLOR_GREEN},
+    [STYLE_WARN] = {A_NORMAL, COLOR_YELLOW},
+    [STYLE_BAD] = {A_BOLD, COLOR_RED},
+    [STYLE_GRAPH] = {A_NORMAL, COLOR_CYAN},
+};
+
+/* What the library calls keys, and what they mean; 1: a key that means nothing. */
+static const struct {
+    int key;
+    unsigned meaning;
+} keys[] = {
+    {ERR, 0},
+    {KEY_RESIZE, 1}, /* the caller draws anew anyway */
+    {KEY_UP, KEY_IS_UP},
+    {KEY_DOWN, KEY_IS_DOWN},
+    {KEY_LEFT, KEY_IS_LEFT},
+    {KEY_RIGHT, KEY_IS_RIGHT},
+    {KEY_PPAGE, KEY_IS_PAGE_UP},
+    {KEY_NPAGE, KEY_IS_PAGE_DOWN},
+    {KEY_HOME, KEY_IS_HOME},
+    {KEY_END, KEY_IS_END},
+    {KEY_ENTER, KEY_IS_ENTER},
+    {KEY_BACKSPACE, KEY_IS_BACKSPACE},
+};
+
 static bool has_unicode;
 static bool has_colour;
 static SCREEN *screen;
@@ -151,10 +184,9 @@ Result top_terminal_open(Buffer *error)
     has_colour = getenv("NO_COLOR") == NULL && has_colors() && start_color() == OK &&
                  use_default_colors() == OK;
     if (has_colour) {
-        (void)init_pair(STYLE_GOOD, COLOR_GREEN, -1);
-        (void)init_pair(STYLE_WARN, COLOR_YELLOW, -1);
-        (void)init_pair(STYLE_BAD, COLOR_RED, -1);
-        (void)init_pair(STYLE_GRAPH, COLOR_CYAN, -1);
+        for (short i = 0; i < CANVAS_STYLES; i++) {
+            (void)(styles[i].colour > 0 && init_pair(i, styles[i].colour, -1) == OK);
+        }
     }
     return RESULT_OK;
 }
@@ -178,35 +210,6 @@ bool top_terminal_has_unicode(void)
     return has_unicode;
 }
 
-static attr_t attributes_of(CanvasStyle style)
-{
-    switch (style) {
-    case STYLE_DIM:
-        return A_DIM;
-    case STYLE_STRONG:
-    case STYLE_BAD:
-        return A_BOLD;
-    case STYLE_TITLE:
-        return A_REVERSE;
-    case STYLE_CHOSEN:
-        return A_REVERSE | A_BOLD;
-    case STYLE_PLAIN:
-    case STYLE_GOOD:
-    case STYLE_WARN:
-    case STYLE_GRAPH:
-    case CANVAS_STYLES:
-        break;
-    }
-    return A_NORMAL;
-}
-
-static short pair_of(CanvasStyle style)
-{
-    bool coloured =
-        style == STYLE_GOOD || style == STYLE_WARN || style == STYLE_BAD || style == STYLE_GRAPH;
-    return has_colour && coloured ? (short)style : 0;
-}
-
 void top_terminal_show(const Canvas *canvas)
 {
     int rows = 0;
@@ -219,11 +222,11 @@ void top_terminal_show(const Canvas *canvas)
             if (cell == NULL || (cell->character == ' ' && cell->style == STYLE_PLAIN)) {
                 continue;
             }
-            CanvasStyle style = (CanvasStyle)cell->style;
+            short pair = has_colour && styles[cell->style].colour > 0 ? (short)cell->style : 0;
             cchar_t wide;
             bool known = cell->character < 0x80 || has_unicode;
             wchar_t text[2] = {known ? (wchar_t)cell->character : L'?', L'\0'};
-            if (setcchar(&wide, text, attributes_of(style), pair_of(style), NULL) == OK) {
+            if (setcchar(&wide, text, styles[cell->style].attributes, pair, NULL) == OK) {
                 (void)mvadd_wch(row, column, &wide); /* ERR in the last cell: it is drawn */
             }
         }
@@ -234,32 +237,10 @@ void top_terminal_show(const Canvas *canvas)
 unsigned top_terminal_key(void)
 {
     int key = getch();
-    switch (key) {
-    case ERR:
-        return 0;
-    case KEY_RESIZE:
-        return 1; /* the caller draws anew anyway */
-    case KEY_UP:
-        return KEY_IS_UP;
-    case KEY_DOWN:
-        return KEY_IS_DOWN;
-    case KEY_LEFT:
-        return KEY_IS_LEFT;
-    case KEY_RIGHT:
-        return KEY_IS_RIGHT;
-    case KEY_PPAGE:
-        return KEY_IS_PAGE_UP;
-    case KEY_NPAGE:
-        return KEY_IS_PAGE_DOWN;
-    case KEY_HOME:
-        return KEY_IS_HOME;
-    case KEY_END:
-        return KEY_IS_END;
-    case KEY_ENTER:
-        return KEY_IS_ENTER;
-    case KEY_BACKSPACE:
-        return KEY_IS_BACKSPACE;
-    default:
-        return key > 0 && key < 0x80 ? (unsigned)key : 1; /* 1: a key that means nothing */
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (keys[i].key == key) {
+            return keys[i].meaning;
+        }
     }
+    return key > 0 && key < 0x80 ? (unsigned)key : 1;
 }
