@@ -16,9 +16,8 @@
 
 static void a_tally_counts_by_name_most_first(void)
 {
-    Tally tally;
+    Tally tally = {.count = 0};
     size_t n = 0;
-    tally_init(&tally);
     tally_add(&tally, "b", 1, 10);
     tally_add(&tally, "aa", 2, 1);
     tally_add(&tally, "b", 1, 5);
@@ -36,9 +35,8 @@ static void a_tally_counts_by_name_most_first(void)
 
 static void a_tally_does_not_grow_with_what_the_network_names(void)
 {
-    Tally tally;
+    Tally tally = {.count = 0};
     size_t n = 0;
-    tally_init(&tally);
     for (unsigned i = 0; i < TALLY_NAMES + 100; i++) {
         char name[16];
         int length = snprintf(name, sizeof name, "n%u", i);

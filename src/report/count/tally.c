@@ -1,5 +1,6 @@
 #include "report/count/tally.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,14 +120,21 @@ double series_mean(const Series *series, size_t bucket)
     return b->n == 0 ? -1 : b->sum / (double)b->n;
 }
 
-/* ---- Tally ---- */
-
-void tally_init(Tally *tally)
+double series_value(const Series *series, size_t bucket, bool is_rate)
 {
-    static char other[] = "other";
-    *tally = (Tally){.other = {.name = other}};
-    map_init(&tally->rows);
+    return is_rate ? series_rate(series, bucket) : series_mean(series, bucket);
 }
+
+double series_most(const Series *series, bool is_rate)
+{
+    double most = 0;
+    for (size_t i = 0; i < series->n; i++) {
+        most = fmax(series_value(series, i, is_rate), most);
+    }
+    return most;
+}
+
+/* ---- Tally ---- */
 
 void tally_destroy(Tally *tally)
 {
@@ -144,6 +152,8 @@ static TallyRow *tally_find(Tally *tally, const char *name, size_t length)
     Hash128 hash = hash_128(name, length);
     MapKey key = {.high = hash.high, .low = hash.low};
     TallyRow *row = map_get(&tally->rows, key);
+    static char other[] = "other";
+    tally->other.name = other;
     if (row != NULL || tally->rows.count >= TALLY_NAMES) {
         return row == NULL ? &tally->other : row;
     }

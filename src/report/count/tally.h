@@ -68,6 +68,9 @@ void series_add(Series *series, int64_t time_ms, double value);
 double series_rate(const Series *series, size_t bucket);
 /* The mean of a bucket, for measurements; negative when the bucket is empty. */
 double series_mean(const Series *series, size_t bucket);
+/* The one or the other; the greatest of them, or 0. */
+double series_value(const Series *series, size_t bucket, bool is_rate);
+double series_most(const Series *series, bool is_rate);
 /* For measurements that come more rarely than buckets: how many buckets one may lie behind the one
  * before it with nothing missing in between. Three times as far as is usual (the median). */
 size_t series_reach(const Series *series);
@@ -80,6 +83,7 @@ typedef struct TallyRow {
     uint64_t bytes;
 } TallyRow;
 
+/* All zeroes: it counts nothing yet. */
 typedef struct Tally {
     Map rows;
     TallyRow other;
@@ -87,7 +91,6 @@ typedef struct Tally {
     uint64_t bytes;
 } Tally;
 
-void tally_init(Tally *tally);
 void tally_destroy(Tally *tally);
 void tally_add(Tally *tally, const char *name, size_t length, uint64_t bytes);
 /* The same as `count` calls of tally_add, with `bytes` in all. */

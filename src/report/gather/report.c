@@ -135,11 +135,6 @@ Result report_log_read(ReportLog *log, const char *directory)
     const char *line = NULL;
     size_t length = 0;
     *log = (ReportLog){.is_there = false};
-    Tally *const tallies[] = {&log->statuses, &log->robots_statuses, &log->types, &log->languages,
-                              &log->errors,   &log->refusals,        NULL};
-    for (size_t i = 0; tallies[i] != NULL; i++) {
-        tally_init(tallies[i]);
-    }
     series_init(&log->pages_s, BUCKET_MS);
     series_init(&log->bytes_s, BUCKET_MS);
     series_init(&log->errors_s, BUCKET_MS);
@@ -216,7 +211,6 @@ Result report_watch_read(ReportWatch *watch, const char *directory)
     size_t length = 0;
     double run_cpu = 0;
     *watch = (ReportWatch){.is_there = false};
-    tally_init(&watch->limits);
     series_init(&watch->queued, BUCKET_MS);
     series_init(&watch->resident, BUCKET_MS);
     series_init(&watch->active, BUCKET_MS);

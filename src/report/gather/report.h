@@ -1,7 +1,7 @@
 /* Report: what a crawl came to, gathered from its logs and its database.
  *
- * What: the four sources (report.h, report.h, report_graph.h, report.h), read one
- * after the other. report/tell writes it.
+ * What: the logs, the hosts and the graph of pages, read one after the other. report/tell writes
+ * it.
  * Owns: all of its parts.
  * Threads: one; the crawl may be running. */
 #ifndef REPORT_GATHER_REPORT_H

@@ -7,20 +7,11 @@
 #include "report/write/report_words.h"
 #include "store/pages/page_db_read.h"
 
-/* Report sections: what a report says, and in which order.
- *
- * What: the sections are the same for every form of the report.
- * Threads: one. */
-/* Report telling: what the sections of a report share.
- *
- * What: short ways to tell the writer of a count, a tally or a histogram.
- * Owns: two buffers; what telling_origin and telling_url return is borrowed until their next call.
- * Threads: one. */
-
+/* What the sections share. */
 typedef struct Telling {
     const Report *report;
     ReportWriter *to;
-    Buffer origin;
+    Buffer origin; /* what telling_origin returned last */
     Buffer url;
 } Telling;
 
@@ -104,11 +95,42 @@ typedef struct HistogramWords {
     char *(*range)(uint64_t from, uint64_t to, char text[WORDS_BYTES]);
 } HistogramWords;
 
-static void tell_histogram(const Telling *tell, const Histogram *histogram, HistogramWords words)
+/* Up to the last count that is not 0. range NULL: of whole numbers from 0; else of the bins of a
+ * histogram, from the first that is not empty. */
+static void tell_bars(const Telling *tell, const char *key, const char *title,
+                      const uint64_t *counts, unsigned n,
+                      char *(*range)(uint64_t, uint64_t, char *))
 {
     unsigned first = 0;
-    unsigned last = HISTOGRAM_BINS;
+    unsigned last = n;
     uint64_t most = 1;
+    while (last > 0 && counts[last - 1] == 0) {
+        last--;
+    }
+    while (range != NULL && first < last && counts[first] == 0) {
+        first++;
+    }
+    for (unsigned i = first; i < last; i++) {
+        most = counts[i] > most ? counts[i] : most;
+    }
+    if (range != NULL && first == last) {
+        return;
+    }
+    report_bars(tell->to, key, title);
+    for (unsigned i = first; i < last; i++) {
+        char label[WORDS_BYTES];
+        if (range == NULL) {
+            (void)snprintf(label, sizeof label, i == n - 1 ? "%u and more" : "%u", i);
+        } else {
+            (void)range(histogram_from(i), histogram_to(i), label);
+        }
+        report_bar(tell->to, label, REPORT_COUNT(counts[i]), (double)counts[i] / (double)most);
+    }
+    report_bars_end(tell->to);
+}
+
+static void tell_histogram(const Telling *tell, const Histogram *histogram, HistogramWords words)
+{
     report_object(tell->to, words.key);
     tell_number(tell, "count", NULL, histogram->n);
     if (histogram->n > 0) {
@@ -123,25 +145,7 @@ static void tell_histogram(const Telling *tell, const Histogram *histogram, Hist
         tell_number(tell, "most", NULL, histogram->most);
     }
     report_object_end(tell->to);
-    while (first < HISTOGRAM_BINS && histogram->count[first] == 0) {
-        first++;
-    }
-    while (last > first && histogram->count[last - 1] == 0) {
-        last--;
-    }
-    for (unsigned i = first; i < last; i++) {
-        most = histogram->count[i] > most ? histogram->count[i] : most;
-    }
-    if (first < last) {
-        report_bars(tell->to, NULL, words.bars);
-        for (unsigned i = first; i < last; i++) {
-            char range[WORDS_BYTES];
-            report_bar(tell->to, words.range(histogram_from(i), histogram_to(i), range),
-                       REPORT_COUNT(histogram->count[i]),
-                       (double)histogram->count[i] / (double)most);
-        }
-        report_bars_end(tell->to);
-    }
+    tell_bars(tell, NULL, words.bars, histogram->count, HISTOGRAM_BINS, words.range);
 }
 
 /* ---- Report sections ---- */
@@ -516,23 +520,8 @@ static void report_sections_tell_robots(Telling *tell)
 static void tell_graph(Telling *tell)
 {
     const ReportGraph *graph = &tell->report->graph;
-    uint64_t most = 1;
-    unsigned last = REPORT_DEPTHS;
     report_section(tell->to, "Depth", "Links from a seed, of crawled pages.");
-    while (last > 0 && graph->depths[last - 1] == 0) {
-        last--;
-    }
-    for (unsigned i = 0; i < last; i++) {
-        most = graph->depths[i] > most ? graph->depths[i] : most;
-    }
-    report_bars(tell->to, "depths", "Pages by depth");
-    for (unsigned i = 0; i < last; i++) {
-        char depth[WORDS_BYTES];
-        (void)snprintf(depth, sizeof depth, i == REPORT_DEPTHS - 1 ? "%u and more" : "%u", i);
-        report_bar(tell->to, depth, REPORT_COUNT(graph->depths[i]),
-                   (double)graph->depths[i] / (double)most);
-    }
-    report_bars_end(tell->to);
+    tell_bars(tell, "depths", "Pages by depth", graph->depths, REPORT_DEPTHS, NULL);
     report_section(tell->to, "Links",
                    "Different links of a page that has any; redirects are not counted.");
     tell_number(tell, "links", "links", graph->n_links);

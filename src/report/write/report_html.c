@@ -52,11 +52,6 @@ double chart_step(double most, unsigned n)
     return 10 * power;
 }
 
-static double chart_svg_value_of(const ReportChart *chart, size_t bucket)
-{
-    return chart->is_rate ? series_rate(chart->series, bucket) : series_mean(chart->series, bucket);
-}
-
 /* Commands of a path through the values; where they are missing the line is broken. closed: down to
  * the axis at both ends, to be filled. */
 static void chart_svg_append_path(Buffer *out, const ReportChart *chart, double top, bool closed)
@@ -66,7 +61,7 @@ static void chart_svg_append_path(Buffer *out, const ReportChart *chart, double 
     bool is_down = false;
     size_t last = 0;
     for (size_t i = 0; i < n; i++) {
-        double value = chart_svg_value_of(chart, i);
+        double value = series_value(chart->series, i, chart->is_rate);
         if (value < 0) {
             continue;
         }
@@ -111,10 +106,7 @@ Result chart_svg(Buffer *out, const ReportChart *chart)
     const Series *series = chart->series;
     bool bytes = chart->unit == CHART_BYTES;
     char text[WORDS_BYTES];
-    double most = 0;
-    for (size_t i = 0; i < series->n; i++) {
-        most = chart_svg_value_of(chart, i) > most ? chart_svg_value_of(chart, i) : most;
-    }
+    double most = series_most(series, chart->is_rate);
     double step = chart_step(most, STEPS);
     double top = most > 0 ? step * ceil(most / step - 1e-9) : 1;
     unsigned n_steps = (unsigned)lround(top / step);
@@ -355,11 +347,6 @@ static void html_bar(void *context, const char *label, const char *value, double
     report_html_put(&html->body, "</td></tr>\n");
 }
 
-static void html_bars_end(void *context)
-{
-    html_table_end(context);
-}
-
 static void html_chart(void *context, const ReportChart *chart)
 {
     ReportHtml *html = context;
@@ -415,7 +402,7 @@ Result report_html_renderer(ReportRenderer *renderer, Buffer *out)
                                  .table_end = html_table_end,
                                  .bars = html_bars,
                                  .bar = html_bar,
-                                 .bars_end = html_bars_end,
+                                 .bars_end = html_table_end,
                                  .chart = html_chart,
                                  .end = html_end};
     return RESULT_OK;

@@ -42,7 +42,7 @@ typedef struct ReportRenderer {
     /* Rows of label, value and bar: share is that of the longest one. */
     void (*bars)(void *context, const char *name);
     void (*bar)(void *context, const char *label, const char *value, double share);
-    void (*bars_end)(void *context);
+    void (*bars_end)(void *context); /* or NULL */
     void (*chart)(void *context, const ReportChart *chart);
     Result (*end)(void *context);
 } ReportRenderer;

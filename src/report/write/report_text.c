@@ -153,16 +153,6 @@ static void text_bar(void *context, const char *label, const char *value, double
     (void)buffer_append_char(text->out, '\n');
 }
 
-static void text_bars_end(void *context)
-{
-    (void)context;
-}
-
-static double report_text_value_of(const ReportChart *chart, size_t bucket)
-{
-    return chart->is_rate ? series_rate(chart->series, bucket) : series_mean(chart->series, bucket);
-}
-
 /* A row of characters of nine heights, and what stands at its ends. */
 static void text_chart(void *context, const ReportChart *chart)
 {
@@ -171,11 +161,8 @@ static void text_chart(void *context, const ReportChart *chart)
     const Series *series = chart->series;
     char peak[WORDS_BYTES];
     char line[CHART_COLUMNS + 1];
-    double most = 0;
+    double most = series_most(series, chart->is_rate);
     size_t n = series->n < CHART_COLUMNS ? series->n : CHART_COLUMNS;
-    for (size_t i = 0; i < series->n; i++) {
-        most = report_text_value_of(chart, i) > most ? report_text_value_of(chart, i) : most;
-    }
     size_t reach = chart->is_rate ? 0 : series_reach(series);
     double latest = 0;
     size_t seen = 0; /* bucket of the latest */
@@ -183,7 +170,7 @@ static void text_chart(void *context, const ReportChart *chart)
         double value = 0;
         bool any = false;
         for (size_t k = i * series->n / n; k < (i + 1) * series->n / n; k++) {
-            double of_bucket = report_text_value_of(chart, k);
+            double of_bucket = series_value(series, k, chart->is_rate);
             value = of_bucket > value ? of_bucket : value;
             latest = of_bucket >= 0 ? of_bucket : latest;
             seen = of_bucket >= 0 ? k : seen;
@@ -225,7 +212,6 @@ Result report_text_renderer(ReportRenderer *renderer, unsigned label_width, Buff
                                  .table_end = text_table_end,
                                  .bars = text_bars,
                                  .bar = text_bar,
-                                 .bars_end = text_bars_end,
                                  .chart = text_chart,
                                  .end = text_end};
     return RESULT_OK;

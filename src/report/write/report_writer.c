@@ -303,10 +303,10 @@ void report_bar(ReportWriter *writer, const char *label, ReportValue value, doub
 
 void report_bars_end(ReportWriter *writer)
 {
-    if (!writer->is_json) {
-        writer->to.bars_end(writer->to.context);
-    } else if (writer->has_bars) {
+    if (writer->is_json && writer->has_bars) {
         json_close(&writer->json);
+    } else if (writer->to.bars_end != NULL) {
+        writer->to.bars_end(writer->to.context);
     }
 }
 
