@@ -1,5 +1,6 @@
 #include "store/archive/warc_files.h"
 
+#include <dirent.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -79,9 +80,8 @@ static Result warc_files_inspect(const char *directory, WarcFile *file)
     return rc;
 }
 
-static Result warc_files_add_file(void *context, const char *entry)
+static Result warc_files_add_file(WarcFileList *list, const char *entry)
 {
-    WarcFileList *list = context;
     bool open = warc_name_ends_with(entry, WARC_OPEN_SUFFIX);
     WarcCompression compression = WARC_GZIP;
     char *name = strndup(entry, strlen(entry) - (open ? strlen(WARC_OPEN_SUFFIX) : 0));
@@ -112,7 +112,16 @@ static int warc_files_compare_files(const void *left, const void *right)
 Result warc_files_list_any(const char *directory, WarcFileList *list)
 {
     *list = (WarcFileList){.directory = directory};
-    Result rc = file_walk(directory, warc_files_add_file, list);
+    DIR *folder = opendir(directory); /* also what is no file: who reads it says so */
+    if (folder == NULL) {
+        return result_of_errno(errno);
+    }
+    Result rc = RESULT_OK;
+    const struct dirent *entry = NULL;
+    while (rc == RESULT_OK && (entry = readdir(folder)) != NULL) {
+        rc = warc_files_add_file(list, entry->d_name);
+    }
+    (void)closedir(folder);
     if (rc != RESULT_OK) {
         warc_files_free(list);
     } else if (list->n > 0) {
