@@ -41,8 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                           .content_type = types[data[0] % 5],
                           .url = PAGE_URL,
                           .url_length = sizeof PAGE_URL - 1};
-    VisibleOptions options = {
-        .memory_bytes = 1u << 16, .links = true, .main_text = true, .styles = true};
+    VisibleOptions options = {.memory_bytes = 1u << 16, .main_text = true, .styles = true};
     VisibleReader *readers[2] = {NULL, NULL};
     VisiblePage pages[2];
     for (int i = 0; i < 2; i++) {

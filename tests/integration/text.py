@@ -247,6 +247,9 @@ def styles(report, path):
         sites.crawl(path + "/crawl", "--page-requisites", A + "/")
     texts = {row["url"]: row["text"] for row in rows(path + "/crawl")}
     report.equal("what sheets hide is no text", texts, {A + "/": "seen\n\nUPPER B", A + "/b": "b"})
+    texts = {row["url"]: row["text"] for row in rows(path + "/crawl", "--format", "markdown")}
+    report.equal("Markdown has the links", texts[A + "/"], f"seen\n\nUPPER [B]({A}/b)")
+    report.check("another format is refused", "expected jsonl|markdown|wet, not 'md'" in export(path + "/crawl", "--format", "md", status=2)[1])
     texts = {row["url"]: row["text"] for row in rows(path + "/crawl", "--no-styles")}
     report.equal("unless they are not wanted", texts[A + "/"], "hidden\n\nseen\n\nimport\n\nelement\n\nupper b")
 

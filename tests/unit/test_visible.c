@@ -18,8 +18,7 @@ typedef struct Case {
 static VisibleReader *new_reader(size_t memory_bytes)
 {
     VisibleReader *reader = NULL;
-    VisibleOptions options = {
-        .memory_bytes = memory_bytes, .links = true, .main_text = true, .styles = true};
+    VisibleOptions options = {.memory_bytes = memory_bytes, .main_text = true, .styles = true};
     if (visible_reader_new(&reader, &options) != RESULT_OK) {
         abort();
     }
@@ -671,6 +670,57 @@ static void matching_has_a_bound(void)
     visible_reader_delete(reader);
 }
 
+static void markdown_is_what(const char *body, const char *expected, bool main_text)
+{
+    VisibleReader *reader = NULL;
+    VisibleOptions options = {.markdown = true, .main_text = main_text};
+    Buffer out;
+    buffer_init(&out, BUFFER_NO_LIMIT);
+    CU_ASSERT_EQUAL(visible_reader_new(&reader, &options), RESULT_OK);
+    VisiblePage page;
+    (void)read_page(reader, body, strlen(body), "text/html; charset=utf-8", &page);
+    CU_ASSERT_EQUAL(visible_page_markdown(reader, &out), RESULT_OK);
+    if (out.length != strlen(expected) || memcmp(out.data, expected, out.length) != 0) {
+        (void)printf("\n%s\n  is      \"%.*s\"\n  must be \"%s\"\n", body, (int)out.length,
+                     buffer_string(&out), expected);
+        CU_FAIL("another text");
+    }
+    visible_reader_delete(reader);
+    buffer_destroy(&out);
+}
+
+static void a_page_is_markdown(void)
+{
+    static const Case cases[] = {
+        {"<h1>T <em>i</em></h1><p>A <b>b </b>c <i>d</i><br>e", "# T *i*\n\nA **b** c *d*\\\ne"},
+        {"<p><a href='x(1)?a=1&amp;b'>l <b>m</b></a> <a>n</a> <a href=x></a>o <a "
+         "href='mailto:'>p</a>",
+         "[l **m**](http://h.test/d/x\\(1\\)?a=1&b) n o p"},
+        {"<p>2*3 a_b [x] &amp;lt; <br># no<br>1. no<br>- no<br>-v 9.10",
+         "2\\*3 a\\_b \\[x\\] \\&lt;\\\n\\# "
+         "no\\\n1\\. no\\\n\\- no\\\n-v 9.10"},
+        {"<ul><li>a<li>b<ol start=3><li>c<li><p>d<p>e</ol></ul>f",
+         "- a\n- b\n  3. c\n  4. d\n\n     e\n\nf"},
+        {"<blockquote><p>a<p>b</blockquote>c", "> a\n>\n> b\n\nc"},
+        {"<p>x <code>a`b</code> <code>`c</code>", "x ``a`b`` `` `c ``"},
+        {"x<pre class=language-c>\nint a;\n\n  b;\n</pre>y", "x\n\n```c\nint a;\n\n  b;\n```\n\ny"},
+        {"<pre>```</pre>", "````\n```\n````"},
+        {"<table><tr><th>A<tr><td>1|2<td>b<br>c</table>d",
+         "| A | |\n|---|---|\n| 1\\|2 | b c |\n\nd"},
+        {"<table><tr><td><h2>a</h2>b<td>c<tr><td>d</table>", "## a\n\nb\n\nc\n\nd"},
+        {"a<hr>b<div hidden>c</div>", "a\n\n---\n\nb"},
+        {"<b><p>a<p>b</b>", "**a**\n\n**b**"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        markdown_is_what(cases[i].body, cases[i].text, false);
+    }
+    markdown_is_what(
+        "<nav><a href=/>n</a></nav><main><h1>T</h1><p>one two three four five six seven "
+        "eight nine ten <b>eleven</b></main><footer>f</footer>",
+        "# T\n\none two three four five six seven eight nine ten **eleven**", true);
+}
+
 UNIT_MAIN(
     "visible",
     {"runs of white space are one space, none at the ends of lines", white_space_collapses},
@@ -692,6 +742,7 @@ UNIT_MAIN(
     {"letters get another case", letters_get_another_case},
     {"linked sheets are loaded, with what they import", linked_sheets_are_loaded},
     {"matching selectors has a bound", matching_has_a_bound},
+    {"a page is Markdown", a_page_is_markdown},
     {"drawings and formulas have text", drawings_and_formulas_have_text},
     {"misnested tags close what a browser closes", misnested_tags_close_what_a_browser_closes},
     {"a page says what it is", a_page_says_what_it_is},

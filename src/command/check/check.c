@@ -525,6 +525,7 @@ typedef struct CheckText {
     bool facts;
     bool main_text;
     bool no_styles;
+    bool markdown;
 } CheckText;
 
 static int check_text_read_arguments(CheckText *check, int argc, char **argv)
@@ -532,11 +533,12 @@ static int check_text_read_arguments(CheckText *check, int argc, char **argv)
     const CommandOption rows[] = {{"base", 0, COMMAND_TEXT, .to = &check->base},
                                   {"content-type", 0, COMMAND_TEXT, .to = &check->content_type},
                                   {"main", 0, COMMAND_FLAG, .to = &check->main_text},
+                                  {"markdown", 0, COMMAND_FLAG, .to = &check->markdown},
                                   {"no-styles", 0, COMMAND_FLAG, .to = &check->no_styles},
                                   {"facts", 0, COMMAND_FLAG, .to = &check->facts}};
     CommandLine line = {"check text",
                         "usage: ragno check text FILE [--base URL] [--content-type T] "
-                        "[--no-styles] [--main | --facts]\n",
+                        "[--no-styles] [--markdown] [--main | --facts]\n",
                         COMMAND_ROWS(rows), .words_least = 1, .words_most = 1};
     int status = command_line_take(&line, argc, argv);
     check->file = status == 0 ? line.words[0] : NULL;
@@ -583,8 +585,10 @@ int check_text(int argc, char **argv)
         return status;
     }
     VisibleReader *reader = NULL;
-    VisibleOptions options = {
-        .memory_bytes = (size_t)1 << 30, .main_text = check.main_text, .styles = !check.no_styles};
+    VisibleOptions options = {.memory_bytes = (size_t)1 << 30,
+                              .main_text = check.main_text,
+                              .styles = !check.no_styles,
+                              .markdown = check.markdown};
     Result rc = visible_reader_new(&reader, &options);
     if (rc == RESULT_OK) {
         VisibleInput input = {.body = buffer_string(&body),
@@ -596,6 +600,11 @@ int check_text(int argc, char **argv)
         rc = visible_read(reader, &input, &page);
         if (check.facts) {
             print_facts(reader, &page);
+        } else if (check.markdown && rc == RESULT_OK) {
+            Buffer text = {.limit = BUFFER_NO_LIMIT};
+            rc = visible_page_markdown(reader, &text);
+            (void)printf("%.*s\n", (int)text.length, buffer_string(&text));
+            buffer_destroy(&text);
         } else {
             (void)fwrite(check.main_text ? page.main_text : page.text, 1,
                          check.main_text ? page.main_length : page.length, stdout);
@@ -700,7 +709,8 @@ static const CheckCommand commands[] = {
     {"page", "FILE [--base URL]", check_page},
     {"render", "FILE|DIR URL [--document] [-c FILE] [-s SECTION.KEY=VALUE]...", check_render},
     {"sitemap", "FILE --url URL", check_sitemap},
-    {"text", "FILE [--base URL] [--content-type T] [--no-styles] [--main | --facts]", check_text},
+    {"text", "FILE [--base URL] [--content-type T] [--no-styles] [--markdown] [--main | --facts]",
+     check_text},
     {"filter",
      "'EXPRESSION' [--source URL] [--depth N] [--status N]\n"
      "                     [--content-type TYPE] [--body FILE] [--explain] URL...\n"

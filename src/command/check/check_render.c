@@ -170,7 +170,7 @@ static void check_render_print(const CheckRender *check)
         check_render_links(check);
         VisibleReader *reader = NULL;
         VisiblePage page;
-        VisibleOptions options = {.links = false};
+        VisibleOptions options = {.memory_bytes = 0};
         VisibleInput input = {.body = buffer_string(&check->rendered.document),
                               .length = check->rendered.document.length,
                               .content_type = "text/html; charset=utf-8",

@@ -35,7 +35,8 @@ static const char text_export_usage[] =
 
 static const char text_usage[] =
     "usage: ragno export DIR text [OPTION]...\n"
-    "  --format jsonl|wet       JSON Lines (default), or WARC conversion records\n"
+    "  --format jsonl|markdown|wet  JSON Lines (default), the same with the text as Markdown,\n"
+    "                           or WARC conversion records\n"
     "  --main                   only the main text: no navigation, header, footer\n"
     "  --status N|N-N|all       HTTP statuses, default 200-299\n"
     "  --no-styles              as if pages had no style sheets\n"
@@ -204,6 +205,7 @@ static int text_export_run(TextCommand *command)
     TextRunOptions *options = &command->run;
     options->wanted = archive->wanted;
     options->pages.styles = !command->no_styles;
+    options->pages.markdown = options->writer.format == TEXT_MARKDOWN;
     options->pages.language = !command->no_language && text_language_load();
     if (archive->output != NULL) {
         bool zstd = warc_name_ends_with(archive->output, ".zst");
@@ -234,7 +236,8 @@ int text_export_main(int argc, char **argv)
     uint64_t threads = processors < 1 ? 1 : (uint64_t)processors;
     TextCommand command = {.archive = {.wanted = {.status_first = 200, .status_last = 299}}};
     const CommandOption own[] = {
-        {"format", 0, COMMAND_WORD, .to = &command.run.writer.format, .words = "jsonl|wet"},
+        {"format", 0, COMMAND_WORD, .to = &command.run.writer.format,
+         .words = "jsonl|markdown|wet"},
         {"status", 0, COMMAND_TAKE, .to = &command.archive.wanted, .take = text_export_take_status},
         {"threads", 0, COMMAND_NUMBER, .to = &threads, .least = 1, .most = TEXT_THREADS_MAX},
         {"main", 0, COMMAND_FLAG, .to = &command.run.pages.main_text},

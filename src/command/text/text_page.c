@@ -154,6 +154,7 @@ Result text_pages_new(TextPages **out, const TextPagesOptions *options)
     VisibleOptions visible = {.memory_bytes = MEMORY_BYTES,
                               .main_text = options->main_text,
                               .styles = options->styles,
+                              .markdown = options->markdown,
                               .load = text_pages_load_sheet,
                               .load_context = pages};
     Result rc = visible_reader_new(&pages->reader, &visible);
@@ -266,7 +267,14 @@ Result text_pages_read(TextPages *pages, const TextCapture *capture, TextPage *p
     if (pages->options.language) {
         page->language = text_language_of(page->text, page->length);
     }
-    return RESULT_OK;
+    if (pages->options.markdown && !capture->is_plain) {
+        buffer_trim(&pages->plain, KEEP_BYTES);
+        buffer_reset(&pages->plain);
+        rc = visible_page_markdown(pages->reader, &pages->plain);
+        page->text = buffer_string(&pages->plain);
+        page->length = pages->plain.length;
+    }
+    return rc;
 }
 
 VisibleHeading text_pages_heading(const TextPages *pages, size_t i)

@@ -18,7 +18,8 @@
 typedef struct TextPage {
     const TextCapture *capture;
     VisiblePage visible; /* of plain text: the text alone */
-    const char *text;    /* what is wanted of it: all that is visible, or the main text */
+    const char *text;    /* what is wanted of it: all that is visible, or the main text; or that as
+                            Markdown */
     size_t length;
     const char *canonical; /* of the page, else of its header; or NULL */
     const char *language;  /* as the text itself shows (text_language.h), or NULL */
@@ -31,6 +32,7 @@ typedef struct TextPagesOptions {
     bool main_text;             /* only the main text */
     bool language;              /* find out the language */
     bool styles;                /* style sheets count */
+    bool markdown;              /* text is Markdown (visible_markdown.h) */
     const char *warc_directory; /* borrowed: where the sheets are that pages link */
 } TextPagesOptions;
 

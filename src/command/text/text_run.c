@@ -253,10 +253,19 @@ static Result text_writer_page(TextWriter *writer, const TextPages *pages, const
 {
     Buffer *plain = writer->compressor == NULL ? out : &writer->plain;
     size_t before = plain->length;
-    Result rc = writer->options.format == TEXT_WET ? put_wet(writer, page, plain)
-                : writer->options.format == TEXT_JSONL
-                    ? text_writer_put_json(writer, pages, page, plain)
-                    : put_wacz_page(writer, page, plain);
+    Result rc = RESULT_OK;
+    switch (writer->options.format) {
+    case TEXT_JSONL:
+    case TEXT_MARKDOWN:
+        rc = text_writer_put_json(writer, pages, page, plain);
+        break;
+    case TEXT_WET:
+        rc = put_wet(writer, page, plain);
+        break;
+    case TEXT_WACZ_PAGES:
+        rc = put_wacz_page(writer, page, plain);
+        break;
+    }
     if (rc != RESULT_OK) {
         plain->length = before;
         return rc;

@@ -43,7 +43,8 @@
  * Source: RFC 8259, jsonlines.org; ISO 28500 6.7 (conversion); Common Crawl's WET files;
  * WACZ 1.1.1. */
 
-typedef enum TextFormat { TEXT_JSONL, TEXT_WET, TEXT_WACZ_PAGES } TextFormat;
+/* TEXT_MARKDOWN: as TEXT_JSONL, with texts that are Markdown. */
+typedef enum TextFormat { TEXT_JSONL, TEXT_MARKDOWN, TEXT_WET, TEXT_WACZ_PAGES } TextFormat;
 
 typedef struct TextWriterOptions {
     TextFormat format;

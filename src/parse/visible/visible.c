@@ -12,7 +12,8 @@
 #include "parse/text/skim_token.h"
 #include "parse/text/entities.h"
 #include "parse/url/url.h"
-#include "parse/visible/visible_lines.h"
+#include "parse/visible/visible_main.h"
+#include "parse/visible/visible_markdown.h"
 #include "parse/visible/visible_tree.h"
 
 /* What a page says about itself: title, description, canonical URL, base, language, encoding.
@@ -38,34 +39,6 @@ typedef struct VisibleFacts {
     bool has_description; /* the one that is no Open Graph's */
     bool failed;
 } VisibleFacts;
-
-/* The main text of a page: without navigation, header, footer and sidebars.
- *
- * What: the method is Kohlschuetter's, "Boilerplate Detection using Shallow Text Features"
- * (Kohlschuetter, Fankhauser, Nejdl, WSDM 2010): the rules over word counts and link densities of a
- * block and its two neighbours (figure 4 there, the NumWords/LinkDensity classifier) say which
- * blocks are surely content. Documents have short blocks that are content as well: headings, cells,
- * lines of code. So, as in the methods that look for the densest part of the tree (Sun, Song, Liao,
- * "DOM Based Content Extraction via Text Density", SIGIR 2011), the innermost element that holds
- * nearly all of the sure content is the main part; what is in it is main text, but for its own
- * elements of navigation: those that say so (<nav>, <aside>, role), and those that are links for
- * the most part and hold no sure content.
- *
- * A page that says what its main part is (<main>, role="main") is believed when that part has text.
- * A page without sure content (a list of links) has as main text all that is in no element of
- * navigation.
- *
- * How well it does: tests/interop/main_text.py, on ten kinds of Debian documentation.
- * Owns: nothing; scratch memory is the caller's.
- * Threads: pure. */
-
-typedef struct VisibleMain {
-    struct VisibleBlockFacts *facts; /* owned scratch, one for each block */
-    size_t capacity;
-    char *text; /* owned: the main text */
-    size_t text_capacity;
-    size_t length;
-} VisibleMain;
 
 static void visible_facts_tag(VisibleFacts *facts, const HtmlTag *tag);
 static void visible_link_sheet(struct VisibleReader *r, const HtmlTag *tag);
@@ -277,337 +250,6 @@ static void visible_facts_title(VisibleFacts *facts, const char *text, size_t le
     }
 }
 
-#define SHARE_PERCENT  80u  /* of the sure content: what the main part holds at least */
-#define LINKS_PERCENT  75u  /* of its text: more in links, and an element is navigation */
-#define LEAST_WORDS    20u  /* of sure content; a page with less has none */
-#define HEADLINE_LEVEL 2u   /* h1 and h2 may be one */
-#define HEADLINE_WORDS 200u /* between the headline and the main part at most */
-#define TRUSTED_WORDS  10u  /* of an element that says it is the main part */
-
-/* What is counted of a block; the sums are over all blocks before it. */
-typedef struct VisibleBlockFacts {
-    uint32_t words;
-    uint32_t bytes; /* without white space at its ends */
-    uint32_t link_bytes;
-    bool sure;  /* content by its features */
-    bool aside; /* in an element of navigation */
-    bool keep;
-    uint64_t sure_before;
-    uint64_t bytes_before;
-    uint64_t links_before;
-} Facts;
-
-static void visible_main_init(VisibleMain *main)
-{
-    memset(main, 0, sizeof *main);
-}
-
-static void visible_main_destroy(VisibleMain *main)
-{
-    free(main->facts);
-    free(main->text);
-    visible_main_init(main);
-}
-
-/* Gives memory back beyond keep_bytes. */
-static void visible_main_trim(VisibleMain *main, size_t keep_bytes)
-{
-    if (main->text_capacity > keep_bytes || main->capacity * sizeof(Facts) > keep_bytes) {
-        visible_main_destroy(main);
-    }
-}
-
-/* ---- words ---- */
-
-static void visible_main_measure(Facts *facts, const char *text, const VisibleBlock *block)
-{
-    uint32_t start = block->start;
-    uint32_t end = block->end;
-    visible_marks_trim(text, &start, &end);
-    facts->bytes = end - start;
-    facts->link_bytes = block->link_bytes < facts->bytes ? block->link_bytes : facts->bytes;
-    /* Words between blanks; where a script has none between words, two characters are one. */
-    uint32_t words = 0;
-    uint32_t halves = 0;
-    bool inside = false;
-    for (uint32_t i = start; i < end; i++) {
-        unsigned char c = (unsigned char)text[i];
-        bool blank = c <= ' ';
-        words += !blank && !inside ? 1u : 0u;
-        inside = !blank;
-        halves += c >= 0xE3 && c <= 0xE9 ? 1u : 0u; /* Han, Kana */
-    }
-    facts->words = words + halves / 2;
-}
-
-/* ---- sure content ---- */
-
-static double link_density(const Facts *facts)
-{
-    return facts->bytes == 0 ? 0 : (double)facts->link_bytes / (double)facts->bytes;
-}
-
-/* The rules of Kohlschuetter et al. over a block and its neighbours (NULL: none). */
-static bool is_content(const Facts *before, const Facts *block, const Facts *after)
-{
-    uint32_t words_before = before == NULL ? 0 : before->words;
-    uint32_t words_after = after == NULL ? 0 : after->words;
-    if (link_density(block) > 0.333333) {
-        return false;
-    }
-    if (before == NULL || link_density(before) <= 0.555556) {
-        return block->words > 16 || words_after > 15 || words_before > 4;
-    }
-    return block->words > 40 || words_after > 17;
-}
-
-/* ---- areas ---- */
-
-static bool visible_main_is_aside(const VisibleMarks *marks, uint32_t area)
-{
-    /* A header or footer of an article, or of the main part, is a part of it. */
-    const VisibleArea *a = &marks->areas[area];
-    if (a->role != VISIBLE_ROLE_ASIDE) {
-        return false;
-    }
-    for (uint32_t up = a->parent; a->is_header && up != VISIBLE_NO_MARK;
-         up = marks->areas[up].parent) {
-        if (marks->areas[up].role == VISIBLE_ROLE_MAIN ||
-            marks->areas[up].role == VISIBLE_ROLE_ARTICLE) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void mark_asides(VisibleMain *main, const VisibleMarks *marks)
-{
-    for (uint32_t i = 0; i < marks->n_areas; i++) {
-        const VisibleArea *area = &marks->areas[i];
-        if (area->role == VISIBLE_ROLE_ASIDE && visible_main_is_aside(marks, i)) {
-            for (uint32_t b = area->first_block; b < area->end_block; b++) {
-                main->facts[b].aside = true;
-            }
-        }
-    }
-}
-
-/* Sums over the blocks from first up to end; facts has one more at its end. */
-static uint64_t sure_words(const Facts *facts, uint32_t first, uint32_t end)
-{
-    return facts[end].sure_before - facts[first].sure_before;
-}
-
-static void add_up(VisibleMain *main, size_t n)
-{
-    uint64_t sure = 0;
-    uint64_t bytes = 0;
-    uint64_t links = 0;
-    for (size_t i = 0; i <= n; i++) {
-        Facts *facts = &main->facts[i];
-        facts->sure_before = sure;
-        facts->bytes_before = bytes;
-        facts->links_before = links;
-        if (i < n) {
-            sure += facts->sure && !facts->aside ? facts->words : 0;
-            bytes += facts->bytes;
-            links += facts->link_bytes;
-        }
-    }
-}
-
-/* The main part as the page itself names it, if there is text in it. */
-static bool visible_main_find_named(const VisibleMain *main, const VisibleMarks *marks,
-                                    uint32_t *first, uint32_t *end)
-{
-    bool found = false;
-    for (size_t i = 0; i < marks->n_areas && !found; i++) {
-        const VisibleArea *area = &marks->areas[i];
-        uint32_t words = 0;
-        for (uint32_t b = area->first_block; area->role == VISIBLE_ROLE_MAIN && b < area->end_block;
-             b++) {
-            words += main->facts[b].words;
-        }
-        if (words >= TRUSTED_WORDS) {
-            *first = area->first_block;
-            *end = area->end_block;
-            found = true;
-        }
-    }
-    return found;
-}
-
-/* Whether an element may be the main part: one that holds others, not a paragraph or a list. */
-static bool holds_others(unsigned id)
-{
-    switch ((int)id) {
-    case HTML_DIV:
-    case HTML_SECTION:
-    case HTML_ARTICLE:
-    case HTML_TD:
-    case HTML_FORM:
-    case HTML_CENTER:
-    case HTML_FIELDSET:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* The innermost area with nearly all of the sure content. False: there is none, and all blocks are
- * taken. */
-static bool find_densest(const VisibleMain *main, const VisibleMarks *marks, uint32_t *first,
-                         uint32_t *end)
-{
-    uint32_t n = (uint32_t)marks->n_blocks;
-    uint64_t all = sure_words(main->facts, 0, n);
-    *first = 0;
-    *end = n;
-    /* Areas are in the order in which they begin: of those that hold enough, the last is innermost.
-     */
-    for (size_t i = 0; i < marks->n_areas && all >= LEAST_WORDS; i++) {
-        const VisibleArea *area = &marks->areas[i];
-        if (holds_others(area->id) &&
-            sure_words(main->facts, area->first_block, area->end_block) * 100 >=
-                all * SHARE_PERCENT) {
-            *first = area->first_block;
-            *end = area->end_block;
-        }
-    }
-    return all >= LEAST_WORDS;
-}
-
-/* The headline often stands before the element of the text: the main part begins at the last
- * heading of the highest level that is there, if that is not far. */
-static void add_headline(const VisibleMain *main, const VisibleMarks *marks, uint32_t *first)
-{
-    uint32_t best = VISIBLE_NO_MARK;
-    unsigned level = HEADLINE_LEVEL + 1;
-    uint32_t block = 0;
-    for (size_t i = 0; i < marks->n_headings; i++) {
-        while (block < *first && marks->blocks[block].end <= marks->headings[i].start) {
-            block++;
-        }
-        if (block >= *first) {
-            break;
-        }
-        if (marks->headings[i].value <= level && !main->facts[block].aside) {
-            best = block;
-            level = marks->headings[i].value;
-        }
-    }
-    uint32_t words = 0;
-    for (uint32_t b = best; b != VISIBLE_NO_MARK && b < *first; b++) {
-        words += main->facts[b].words;
-    }
-    if (best != VISIBLE_NO_MARK && level <= HEADLINE_LEVEL && words <= HEADLINE_WORDS) {
-        *first = best;
-    }
-}
-
-/* Drops what is navigation within the main part: elements of links without sure content. */
-static void drop_links(VisibleMain *main, const VisibleMarks *marks, uint32_t first, uint32_t end)
-{
-    const Facts *facts = main->facts;
-    for (size_t i = 0; i < marks->n_areas; i++) {
-        const VisibleArea *area = &marks->areas[i];
-        uint32_t a = area->first_block;
-        uint32_t b = area->end_block;
-        if (a < first || b > end || (a == first && b == end) || a == b) {
-            continue;
-        }
-        uint64_t bytes = facts[b].bytes_before - facts[a].bytes_before;
-        uint64_t links = facts[b].links_before - facts[a].links_before;
-        if (links * 100 > bytes * LINKS_PERCENT && sure_words(facts, a, b) == 0) {
-            for (uint32_t k = a; k < b; k++) {
-                main->facts[k].keep = false;
-            }
-        }
-    }
-}
-
-/* ---- text ---- */
-
-static void copy_kept(VisibleMain *main, const char *text, const VisibleMarks *marks)
-{
-    char *out = main->text;
-    bool after_kept = false;
-    for (size_t i = 0; i < marks->n_blocks; i++) {
-        uint32_t start = marks->blocks[i].start;
-        uint32_t end = marks->blocks[i].end;
-        if (!main->facts[i].keep) {
-            after_kept = false;
-            continue;
-        }
-        if (!after_kept) {
-            visible_marks_trim(text, &start, &end);
-            end = marks->blocks[i].end;
-            if (out > main->text && start < end) {
-                *out++ = '\n';
-            }
-        }
-        memcpy(out, text + start, end - start);
-        out += end - start;
-        after_kept = true;
-    }
-    main->length = (size_t)(out - main->text);
-}
-
-static Result visible_main_make_room(VisibleMain *main, size_t n_blocks, size_t text_bytes)
-{
-    if (n_blocks + 1 > main->capacity) {
-        Facts *facts = reallocarray(main->facts, n_blocks + 1, sizeof *facts);
-        if (facts == NULL) {
-            return RESULT_MEMORY;
-        }
-        main->facts = facts;
-        main->capacity = n_blocks + 1;
-    }
-    if (text_bytes > main->text_capacity) {
-        free(main->text);
-        main->text = malloc(text_bytes);
-        main->text_capacity = main->text == NULL ? 0 : text_bytes;
-        return main->text == NULL ? RESULT_MEMORY : RESULT_OK;
-    }
-    return RESULT_OK;
-}
-
-/* Finds the main text in a text whose blocks and areas are in marks. RESULT_MEMORY. */
-static Result visible_main_find(VisibleMain *main, const char *text, const VisibleMarks *marks)
-{
-    size_t n = marks->n_blocks;
-    main->length = 0;
-    Result rc = visible_main_make_room(main, n, n == 0 ? 1 : (size_t)marks->blocks[n - 1].end + n);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    memset(main->facts, 0, (n + 1) * sizeof *main->facts);
-    for (size_t i = 0; i < n; i++) {
-        visible_main_measure(&main->facts[i], text, &marks->blocks[i]);
-    }
-    for (size_t i = 0; i < n; i++) {
-        main->facts[i].sure = is_content(i == 0 ? NULL : &main->facts[i - 1], &main->facts[i],
-                                         i + 1 == n ? NULL : &main->facts[i + 1]);
-    }
-    mark_asides(main, marks);
-    add_up(main, n);
-    uint32_t first = 0;
-    uint32_t end = 0;
-    bool named = visible_main_find_named(main, marks, &first, &end);
-    bool dense = !named && find_densest(main, marks, &first, &end);
-    if (dense) {
-        add_headline(main, marks, &first);
-    }
-    for (uint32_t i = first; i < end; i++) {
-        main->facts[i].keep = !main->facts[i].aside;
-    }
-    if (dense) {
-        drop_links(main, marks, first, end);
-    }
-    copy_kept(main, text, marks);
-    return RESULT_OK;
-}
-
 /* ---- What a reader sees of a page ---- */
 
 #define DEFAULT_MEMORY_BYTES ((size_t)64 << 20)
@@ -625,7 +267,7 @@ struct VisibleReader {
     VisibleFacts facts;
     VisibleMain main;
     VisibleStyles styles;
-    const VisibleInput *input; /* the page that is being read */
+    VisibleInput input; /* of the page that was read last */
     Url document;
     Url base;
     Url link; /* scratch */
@@ -648,7 +290,7 @@ Result visible_reader_new(VisibleReader **reader, const VisibleOptions *options)
     visible_styles_init(&r->styles);
     r->styles.load = options->load;
     r->styles.context = options->load_context;
-    r->marks.wants_links = options->links;
+    r->marks.wants_edges = options->markdown;
     r->marks.wants_blocks = options->main_text;
     url_init(&r->document);
     url_init(&r->base);
@@ -690,13 +332,13 @@ static Result read_as(VisibleReader *r, const VisibleInput *input, const char *e
     }
     arena_reset(&r->arena);
     visible_facts_begin(&r->facts, &r->arena);
-    visible_marks_begin(&r->marks, text);
+    visible_marks_begin(&r->marks);
     Result begun = visible_lines_begin(&r->lines, text + length, length);
     if (begun != RESULT_OK) {
         return begun;
     }
     visible_styles_begin(&r->styles, text + length, length);
-    r->input = input;
+    r->input = *input;
     visible_tree_begin(&r->tree, &r->lines, &r->marks, &r->styles, is_xml);
     visible_markup_read(text, length, &r->tree, &r->facts, r);
     return rc;
@@ -705,7 +347,7 @@ static Result read_as(VisibleReader *r, const VisibleInput *input, const char *e
 /* What references of the page are relative to; NULL: it is not known. */
 static const Url *visible_base(VisibleReader *r)
 {
-    const VisibleInput *input = r->input;
+    const VisibleInput *input = &r->input;
     const Url *base = NULL;
     if (input->url != NULL &&
         url_parse(&r->document, NULL, input->url, input->url_length) == RESULT_OK) {
@@ -846,4 +488,55 @@ VisibleHeading visible_heading(const VisibleReader *reader, size_t i)
     return (VisibleHeading){.text = reader->lines.out + start,
                             .length = end - start,
                             .level = reader->marks.headings[i].value};
+}
+
+/* VisibleMarkdown.keeps: the main text is some of the blocks. */
+static bool visible_keeps(const void *context, size_t at, size_t *until)
+{
+    const VisibleReader *r = context;
+    size_t first = 0;
+    size_t end = r->marks.n_blocks;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (r->marks.blocks[middle].end > at) {
+            end = middle;
+        } else {
+            first = middle + 1;
+        }
+    }
+    if (first == r->marks.n_blocks) {
+        return false;
+    }
+    *until = r->marks.blocks[first].end;
+    return r->main.facts[first].keep;
+}
+
+/* VisibleMarkdown.resolve. */
+static bool visible_resolve(void *context, HtmlSlice reference, Buffer *out)
+{
+    VisibleReader *r = context;
+    const char *value = visible_facts_copy_text(&r->facts, reference.bytes, reference.length, true);
+    if (value == NULL || url_parse(&r->link, visible_base(r), value, strlen(value)) != RESULT_OK) {
+        return false;
+    }
+    for (size_t i = 0; i < r->link.length; i++) {
+        char c = r->link.href[i];
+        if (c == '(' || c == ')') {
+            (void)buffer_append_char(out, '\\');
+        }
+        (void)buffer_append_char(out, c);
+    }
+    return true;
+}
+
+Result visible_page_markdown(VisibleReader *reader, Buffer *out)
+{
+    VisibleMarkdown page = {.text = reader->lines.out,
+                            .length = reader->lines.length,
+                            .marks = &reader->marks,
+                            .end = reader->styles.end,
+                            .keeps = reader->options.main_text ? visible_keeps : NULL,
+                            .resolve = visible_resolve,
+                            .context = reader};
+    return visible_markdown_write(&page, out);
 }

@@ -23,11 +23,12 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
+#include "base/memory/buffer.h"
 #include "parse/visible/visible_style.h"
 
 typedef struct VisibleOptions {
     size_t memory_bytes; /* of decoded text, and of facts; 0 = 64 Mi */
-    bool links;          /* note where links lie in the text */
+    bool markdown;       /* visible_markdown will be asked for */
     bool main_text;      /* find the main text (visible.h) */
     bool styles; /* style elements and sheets count (visible_style.h), not only attributes */
     VisibleSheetLoad load; /* where the sheets are that a page links; NULL: they are not there */
@@ -74,5 +75,10 @@ Result visible_read(VisibleReader *reader, const VisibleInput *input, VisiblePag
 
 /* The i-th heading of the page that was read last, in document order. */
 VisibleHeading visible_heading(const VisibleReader *reader, size_t i);
+
+/* Appends the text of the page that was read last, or its main text, as Markdown
+ * (visible_markdown.h); the reader has options.markdown, and the page's body and URL are still
+ * there. */
+Result visible_page_markdown(VisibleReader *reader, Buffer *out);
 
 #endif

@@ -370,18 +370,17 @@ void visible_marks_init(VisibleMarks *marks)
 void visible_marks_destroy(VisibleMarks *marks)
 {
     free(marks->headings);
-    free(marks->links);
+    free(marks->edges);
     free(marks->blocks);
     free(marks->areas);
     visible_marks_init(marks);
 }
 
-void visible_marks_begin(VisibleMarks *marks, const char *markup)
+void visible_marks_begin(VisibleMarks *marks)
 {
-    marks->markup = markup;
     marks->failed = false;
     marks->n_headings = 0;
-    marks->n_links = 0;
+    marks->n_edges = 0;
     marks->n_blocks = 0;
     marks->n_areas = 0;
     marks->block_start = 0;
@@ -430,31 +429,29 @@ void visible_marks_heading_end(VisibleMarks *marks, uint32_t heading, size_t at)
     }
 }
 
-uint32_t visible_marks_link(VisibleMarks *marks, size_t at, const char *href)
+void visible_marks_link(VisibleMarks *marks, size_t at)
 {
     if (marks->link_start == VISIBLE_NO_MARK) {
         marks->link_start = (uint32_t)at;
     }
-    void *items = marks->links;
-    if (!marks->wants_links ||
-        !visible_marks_make_room(marks, &items, marks->n_links, &marks->links_capacity,
-                                 VISIBLE_LINKS_MAX, sizeof *marks->links)) {
-        return VISIBLE_NO_MARK;
-    }
-    marks->links = items;
-    marks->links[marks->n_links] = (VisibleMark){
-        .start = (uint32_t)at, .end = (uint32_t)at, .value = (uint32_t)(href - marks->markup)};
-    return (uint32_t)marks->n_links++;
 }
 
-void visible_marks_link_end(VisibleMarks *marks, uint32_t link, size_t at)
+void visible_marks_link_end(VisibleMarks *marks, size_t at)
 {
     if (marks->link_start != VISIBLE_NO_MARK) {
         marks->link_bytes += (uint32_t)at - marks->link_start;
         marks->link_start = VISIBLE_NO_MARK;
     }
-    if (link != VISIBLE_NO_MARK) {
-        marks->links[link].end = (uint32_t)at;
+}
+
+void visible_marks_edge(VisibleMarks *marks, const VisibleEdge *edge)
+{
+    void *items = marks->edges;
+    if (marks->wants_edges &&
+        visible_marks_make_room(marks, &items, marks->n_edges, &marks->edges_capacity,
+                                VISIBLE_EDGES_MAX, sizeof *edge)) {
+        marks->edges = items;
+        marks->edges[marks->n_edges++] = *edge;
     }
 }
 

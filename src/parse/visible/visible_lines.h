@@ -68,7 +68,8 @@ void visible_lines_enter(VisibleLines *lines);
 /* The box ends. */
 void visible_lines_leave(VisibleLines *lines);
 
-/* Where things lie in the text of a page: headings, links, blocks and the areas they stand in.
+/* Where things lie in the text of a page: headings, blocks, the areas they stand in, and edges of
+ * elements.
  *
  * What: positions, in bytes of the text as it is written. A mark begins before the line breaks that
  * are owed; visible_marks_trim makes it begin at its text.
@@ -77,7 +78,7 @@ void visible_lines_leave(VisibleLines *lines);
  * Errors: none: without memory there are fewer marks, and failed is set. */
 
 #define VISIBLE_HEADINGS_MAX 4096u
-#define VISIBLE_LINKS_MAX    262144u
+#define VISIBLE_EDGES_MAX    1048576u
 #define VISIBLE_BLOCKS_MAX   262144u
 #define VISIBLE_AREAS_MAX    262144u
 #define VISIBLE_NO_MARK      UINT32_MAX
@@ -86,7 +87,7 @@ void visible_lines_leave(VisibleLines *lines);
 typedef struct VisibleMark {
     uint32_t start;
     uint32_t end;
-    uint32_t value; /* of a heading: its level; of a link: where in the markup its href lies */
+    uint32_t value; /* of a heading: its level */
 } VisibleMark;
 
 /* What the page itself says about a part of it. */
@@ -115,17 +116,25 @@ typedef struct VisibleBlock {
     uint32_t area;       /* the innermost; VISIBLE_NO_MARK: none */
 } VisibleBlock;
 
+/* Where an element begins or ends. */
+typedef struct VisibleEdge {
+    const char *attributes; /* HtmlTag.attributes; NULL: none, or it ends */
+    uint32_t at;
+    uint8_t id; /* HtmlTagId */
+    bool is_end;
+    bool is_block;
+} VisibleEdge;
+
 typedef struct VisibleMarks {
-    const char *markup; /* borrowed */
-    bool wants_links;
     bool wants_blocks;
+    bool wants_edges;
     bool failed; /* memory ran out: some are missing */
     VisibleMark *headings;
     size_t n_headings;
     size_t headings_capacity;
-    VisibleMark *links;
-    size_t n_links;
-    size_t links_capacity;
+    VisibleEdge *edges;
+    size_t n_edges;
+    size_t edges_capacity;
     VisibleBlock *blocks;
     size_t n_blocks;
     size_t blocks_capacity;
@@ -139,15 +148,15 @@ typedef struct VisibleMarks {
 
 void visible_marks_init(VisibleMarks *marks);
 void visible_marks_destroy(VisibleMarks *marks);
-/* Forgets the page before; the next one's markup begins there. */
-void visible_marks_begin(VisibleMarks *marks, const char *markup);
+/* Forgets the page before. */
+void visible_marks_begin(VisibleMarks *marks);
 
 /* at: the length of the text now. Each returns the number of the new mark or VISIBLE_NO_MARK. */
 uint32_t visible_marks_heading(VisibleMarks *marks, size_t at, unsigned level);
 void visible_marks_heading_end(VisibleMarks *marks, uint32_t heading, size_t at);
-/* href lies in the markup. */
-uint32_t visible_marks_link(VisibleMarks *marks, size_t at, const char *href);
-void visible_marks_link_end(VisibleMarks *marks, uint32_t link, size_t at);
+void visible_marks_link(VisibleMarks *marks, size_t at);
+void visible_marks_link_end(VisibleMarks *marks, size_t at);
+void visible_marks_edge(VisibleMarks *marks, const VisibleEdge *edge);
 uint32_t visible_marks_area(VisibleMarks *marks, uint32_t parent, HtmlTagId id, VisibleRole role);
 void visible_marks_area_end(VisibleMarks *marks, uint32_t area);
 /* A block ends here, if text was written since the last; area: the innermost around it. */

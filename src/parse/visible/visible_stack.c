@@ -337,6 +337,20 @@ static VisibleNode node_of(VisibleStack *stack, const HtmlTag *tag)
     return node;
 }
 
+/* Tells where an element that is seen begins or ends; attributes: of the one that begins. */
+static void tell_edge(VisibleStack *stack, const VisibleNode *node, const char *attributes,
+                      bool is_end)
+{
+    VisibleEdge edge = {.attributes = attributes,
+                        .at = (uint32_t)stack->lines->length,
+                        .id = node->space == HTML_SPACE_HTML ? node->id : (uint8_t)HTML_UNKNOWN,
+                        .is_end = is_end,
+                        .is_block = !is_in_line(node->box)};
+    if (node->state == 0 && node->box != VISIBLE_BOX_NONE) {
+        visible_marks_edge(stack->marks, &edge);
+    }
+}
+
 static void open_node(VisibleStack *stack, VisibleNode *node, const HtmlTag *tag)
 {
     VisibleMarks *marks = stack->marks;
@@ -350,12 +364,13 @@ static void open_node(VisibleStack *stack, VisibleNode *node, const HtmlTag *tag
         node->mark = visible_marks_heading(marks, at, (unsigned)(tag->id - HTML_H1) + 1);
     } else if (tag->id == HTML_A && html_tag_has(tag, HTML_ATTR_HREF)) {
         node->is_link = true;
-        node->mark = visible_marks_link(marks, at, tag->values[HTML_ATTR_HREF].bytes);
+        visible_marks_link(marks, at);
     }
     if ((flags & VISIBLE_CLOSED_DETAILS) != 0 && !html_tag_has(tag, HTML_ATTR_OPEN)) {
         node->is_closed = true;
         node->state |= VISIBLE_IN_CLOSED_DETAILS;
     }
+    tell_edge(stack, node, tag->attributes, false);
     stack->n_open[tag->id]++;
     stack->nodes[stack->depth++] = *node;
 }
@@ -382,6 +397,9 @@ void visible_stack_void(VisibleStack *stack, const HtmlTag *tag)
     VisibleNode node = node_of(stack, tag);
     begin_box(stack, (VisibleBox)node.box);
     end_box(stack, (VisibleBox)node.box);
+    if (tag->id == HTML_HR) {
+        tell_edge(stack, &node, NULL, false);
+    }
 }
 
 void visible_stack_feed(VisibleStack *stack, const HtmlTag *tag)
@@ -399,12 +417,13 @@ void visible_stack_pop_to(VisibleStack *stack, size_t depth)
         const VisibleNode *node = &stack->nodes[stack->depth - 1];
         end_box(stack, (VisibleBox)node->box);
         size_t at = stack->lines->length;
+        tell_edge(stack, node, NULL, true);
         if (node->space == HTML_SPACE_HTML) {
             stack->n_open[node->id]--;
             if ((visible_traits[node->id].flags & VISIBLE_HEADING) != 0) {
                 visible_marks_heading_end(stack->marks, node->mark, at);
             } else if (node->is_link) {
-                visible_marks_link_end(stack->marks, node->mark, at);
+                visible_marks_link_end(stack->marks, at);
             }
         }
         visible_marks_area_end(stack->marks, node->area);
@@ -416,8 +435,9 @@ void visible_stack_pop_to(VisibleStack *stack, size_t depth)
 void visible_stack_remove(VisibleStack *stack, size_t index)
 {
     VisibleNode *node = &stack->nodes[index];
+    tell_edge(stack, node, NULL, true);
     if (node->is_link) {
-        visible_marks_link_end(stack->marks, node->mark, stack->lines->length);
+        visible_marks_link_end(stack->marks, stack->lines->length);
     }
     if (node->box == VISIBLE_BOX_INLINE_BLOCK || node->box == VISIBLE_BOX_BLOCK) {
         end_box(stack, (VisibleBox)node->box);
@@ -532,5 +552,6 @@ void visible_stack_push_foreign(VisibleStack *stack, const HtmlTag *tag, HtmlSpa
         node.box = VISIBLE_BOX_NONE;
     }
     begin_box(stack, (VisibleBox)node.box);
+    tell_edge(stack, &node, NULL, false);
     stack->nodes[stack->depth++] = node;
 }

@@ -71,7 +71,7 @@ typedef struct VisibleNode {
     bool has_cell;    /* of a row: a cell was begun */
     bool is_link;     /* it has an href */
     uint32_t element; /* visible_styles_open */
-    uint32_t mark;    /* of a heading or a link: its number among the marks, or VISIBLE_NO_MARK */
+    uint32_t mark;    /* of a heading: its number among the marks, or VISIBLE_NO_MARK */
     uint32_t area;    /* the innermost area (visible_lines.h): its own, or one around it */
 } VisibleNode;
 
