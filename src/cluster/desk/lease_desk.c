@@ -10,24 +10,16 @@
 Result lease_desk_init(LeaseDesk *desk, NodeLink *link, const LeaseRules *rules, size_t addresses,
                        uint64_t dead_below, bool alone, const LeaseNoticeSink *sink, MonoTime now)
 {
-    *desk = (LeaseDesk){.link = link,
-                        .rules = *rules,
-                        .dead_below = dead_below,
-                        .alone = alone,
-                        .pace_ms = PACE_MS};
-    buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
-    desk->items = calloc(LEASE_ITEMS_MOST, sizeof *desk->items);
-    desk->answers = calloc(LEASE_ITEMS_MOST, sizeof *desk->answers);
-    desk->hints = calloc(LEASE_ITEMS_MOST, sizeof *desk->hints);
-    desk->held = calloc(LEASE_HELD_MOST, sizeof *desk->held);
+    memset(desk, 0, sizeof *desk);
+    desk->link = link;
+    desk->rules = *rules;
+    desk->dead_below = dead_below;
+    desk->alone = alone;
+    desk->pace_ms = PACE_MS;
     desk->next_census = MONO_NEVER;
     desk->begun = now;
-    bool all =
-        desk->items != NULL && desk->answers != NULL && desk->hints != NULL && desk->held != NULL;
-    Result rc = all ? RESULT_OK : RESULT_MEMORY;
-    if (rc == RESULT_OK) {
-        rc = lease_arbiter_new(&desk->arbiter, rules, link->head.from, addresses, now);
-    }
+    buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
+    Result rc = lease_arbiter_new(&desk->arbiter, rules, link->head.from, addresses, now);
     return rc == RESULT_OK ? lease_holder_new(&desk->holder, rules, PACE_MS, sink) : rc;
 }
 
@@ -35,10 +27,6 @@ void lease_desk_destroy(LeaseDesk *desk)
 {
     lease_arbiter_delete(desk->arbiter);
     lease_holder_delete(desk->holder);
-    free(desk->items);
-    free(desk->answers);
-    free(desk->hints);
-    free(desk->held);
     free(desk->counted);
     buffer_destroy(&desk->bytes);
 }

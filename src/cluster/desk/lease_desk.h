@@ -32,9 +32,10 @@ typedef struct LeaseDesk {
     LeaseArbiter *arbiter;
     LeaseHolder *holder;
     uint64_t dead_below;
-    LeaseItem *items; /* scratch, LEASE_ITEMS_MOST */
-    LeaseAnswer *answers;
-    LeaseHint *hints;    /* scratch, LEASE_ITEMS_MOST */
+    LeaseItem items[LEASE_ITEMS_MOST]; /* scratch, as the next three */
+    LeaseAnswer answers[LEASE_ITEMS_MOST];
+    LeaseHint hints[LEASE_ITEMS_MOST];
+    LeaseHeld held[LEASE_HELD_MOST];
     MonoTime next_hints; /* none is sent before */
     int64_t pace_ms;
     uint8_t *counted; /* Counted, by agent; owned */
@@ -47,7 +48,6 @@ typedef struct LeaseDesk {
     MonoTime begun;
     MonoTime settled;     /* the census counts for this, too */
     MonoTime next_census; /* question */
-    LeaseHeld *held;      /* scratch, LEASE_HELD_MOST */
     Buffer bytes;
 } LeaseDesk;
 

@@ -50,41 +50,24 @@ typedef struct LeasePeer {
     size_t room; /* for so many */
 } LeasePeer;
 
-typedef struct LeasePeers {
-    Map peers; /* by agent + 1 */
-    Heap due;
-} LeasePeers;
+struct LeaseHolder {
+    LeaseRules rules;
+    int64_t pace_ms;
+    bool silent;
+    LeaseNoticeSink sink;
+    Arbiters arbiters;
+    Map claims; /* by address */
+    Heap timers;
+    Map peers;     /* by agent + 1 */
+    Heap due;      /* peers */
+    uint64_t last; /* number of a message */
+    size_t held;
+};
 
-static void lease_peers_init(LeasePeers *peers)
-{
-    map_init(&peers->peers);
-    heap_init(&peers->due);
-}
-
-static void peer_delete(LeasePeer *peer)
-{
-    if (peer != NULL) {
-        free(peer->items);
-        free(peer->claims);
-        free(peer);
-    }
-}
-
-static void lease_peers_destroy(LeasePeers *peers)
-{
-    size_t place = 0;
-    LeasePeer *peer = NULL;
-    while ((peer = map_next(&peers->peers, &place)) != NULL) {
-        peer_delete(peer);
-    }
-    map_destroy(&peers->peers);
-    heap_destroy(&peers->due);
-}
-
-static LeasePeer *lease_peer_find_or_add(LeasePeers *peers, uint16_t agent)
+static LeasePeer *lease_peer_find_or_add(LeaseHolder *holder, uint16_t agent)
 {
     MapKey key = map_key(agent + UINT64_C(1));
-    LeasePeer *peer = map_get(&peers->peers, key);
+    LeasePeer *peer = map_get(&holder->peers, key);
     if (peer != NULL) {
         return peer;
     }
@@ -93,40 +76,40 @@ static LeasePeer *lease_peer_find_or_add(LeasePeers *peers, uint16_t agent)
         peer->agent = agent;
         heap_node_init(&peer->due);
     }
-    if (peer == NULL || map_put(&peers->peers, key, peer) != RESULT_OK) {
-        peer_delete(peer);
+    if (peer == NULL || map_put(&holder->peers, key, peer) != RESULT_OK) {
+        free(peer);
         return NULL;
     }
     return peer;
 }
 
 /* The peer of an agent if its message in flight has this number; NULL. */
-static LeasePeer *lease_peers_with(LeasePeers *peers, uint16_t agent, uint64_t number)
+static LeasePeer *lease_peers_with(LeaseHolder *holder, uint16_t agent, uint64_t number)
 {
-    LeasePeer *peer = map_get(&peers->peers, map_key(agent + UINT64_C(1)));
+    LeasePeer *peer = map_get(&holder->peers, map_key(agent + UINT64_C(1)));
     return peer != NULL && peer->number == number && number > 0 ? peer : NULL;
 }
 
-/* Without memory a peer is met again when it is placed next. */
-/* Its number, its times or its queue have changed. */
-static void lease_peers_place(LeasePeers *peers, LeasePeer *peer)
+/* Its number, its times or its queue have changed. Without memory it is met again when it is placed
+ * next. */
+static void lease_peers_place(LeaseHolder *holder, LeasePeer *peer)
 {
     if (heap_holds(&peer->due)) {
-        heap_remove(&peers->due, &peer->due);
+        heap_remove(&holder->due, &peer->due);
     }
     if (peer->number > 0) {
-        (void)heap_push(&peers->due, &peer->due, mono_add_ms(peer->sent, LEASE_ANSWER_MS).ns, 0);
+        (void)heap_push(&holder->due, &peer->due, mono_add_ms(peer->sent, LEASE_ANSWER_MS).ns, 0);
     } else if (peer->first != NULL) {
-        (void)heap_push(&peers->due, &peer->due, peer->not_before.ns, 0);
+        (void)heap_push(&holder->due, &peer->due, peer->not_before.ns, 0);
     }
 }
 
 /* A claim has something to say to its arbiter. Without memory, or without an arbiter, nothing
  * happens: its timer comes by again. */
-static void lease_peers_queue(LeasePeers *peers, LeaseClaim *claim)
+static void lease_peers_queue(LeaseHolder *holder, LeaseClaim *claim)
 {
     bool nowhere = claim->queued || claim->arbiter == CLUSTER_NOBODY;
-    LeasePeer *peer = nowhere ? NULL : lease_peer_find_or_add(peers, claim->arbiter);
+    LeasePeer *peer = nowhere ? NULL : lease_peer_find_or_add(holder, claim->arbiter);
     if (peer == NULL) {
         return;
     }
@@ -138,7 +121,7 @@ static void lease_peers_queue(LeasePeers *peers, LeaseClaim *claim)
         peer->last->next_queued = claim;
     }
     peer->last = claim;
-    lease_peers_place(peers, peer);
+    lease_peers_place(holder, peer);
 }
 
 static LeaseItem *next_item(LeasePeer *peer, LeaseClaim *claim, LeaseAsk ask)
@@ -188,7 +171,7 @@ static bool peer_has_room(LeasePeer *peer)
 
 /* Takes what waits into the peer's items; peer->n of them. Claims that have another arbiter by now
  * go to that one. */
-static void lease_peers_fill(LeasePeers *peers, LeasePeer *peer, MonoTime now)
+static void lease_peers_fill(LeaseHolder *holder, LeasePeer *peer, MonoTime now)
 {
     peer->n = 0;
     while (peer->first != NULL && peer->n + 2 <= LEASE_ITEMS_MOST && peer_has_room(peer)) {
@@ -199,7 +182,7 @@ static void lease_peers_fill(LeasePeers *peers, LeasePeer *peer, MonoTime now)
         if (claim->arbiter == peer->agent) {
             write_items(peer, claim, now);
         } else {
-            lease_peers_queue(peers, claim);
+            lease_peers_queue(holder, claim);
         }
     }
 }
@@ -207,19 +190,6 @@ static void lease_peers_fill(LeasePeers *peers, LeasePeer *peer, MonoTime now)
 /* ---- Lease holder ---- */
 
 #define NOBODY_MS 1000 /* until an agent that was not there is asked again */
-
-struct LeaseHolder {
-    LeaseRules rules;
-    int64_t pace_ms;
-    bool silent;
-    LeaseNoticeSink sink;
-    Arbiters arbiters;
-    Map claims; /* by address */
-    LeasePeers peers;
-    Heap timers;
-    uint64_t last; /* number of a message */
-    size_t held;
-};
 
 /* ---- birth ---- */
 
@@ -234,8 +204,9 @@ Result lease_holder_new(LeaseHolder **out, const LeaseRules *rules, int64_t pace
     holder->pace_ms = pace_ms;
     holder->sink = *sink;
     map_init(&holder->claims);
-    lease_peers_init(&holder->peers);
+    map_init(&holder->peers);
     heap_init(&holder->timers);
+    heap_init(&holder->due);
     *out = holder;
     return RESULT_OK;
 }
@@ -244,16 +215,24 @@ void lease_holder_delete(LeaseHolder *holder)
 {
     size_t place = 0;
     LeaseClaim *claim = NULL;
+    LeasePeer *peer = NULL;
     if (holder == NULL) {
         return;
     }
     while ((claim = map_next(&holder->claims, &place)) != NULL) {
         free(claim);
     }
+    place = 0;
+    while ((peer = map_next(&holder->peers, &place)) != NULL) {
+        free(peer->items);
+        free(peer->claims);
+        free(peer);
+    }
     arbiters_destroy(&holder->arbiters);
     map_destroy(&holder->claims);
-    lease_peers_destroy(&holder->peers);
+    map_destroy(&holder->peers);
     heap_destroy(&holder->timers);
+    heap_destroy(&holder->due);
     free(holder);
 }
 
@@ -340,7 +319,7 @@ void lease_holder_want(LeaseHolder *holder, const IpAddress *address, uint64_t t
     claim->told = false;
     claim->ask = true;
     set_timer(holder, claim, mono_add_ms(now, LEASE_REFRESH_MS));
-    lease_peers_queue(&holder->peers, claim);
+    lease_peers_queue(holder, claim);
 }
 
 void lease_holder_release(LeaseHolder *holder, const IpAddress *address, MonoTime rest_end,
@@ -354,7 +333,7 @@ void lease_holder_release(LeaseHolder *holder, const IpAddress *address, MonoTim
     claim->ask = false;
     lease_holder_leave(holder, claim, mono_later(rest_end, now));
     set_timer(holder, claim, mono_add_ms(now, LEASE_REFRESH_MS));
-    lease_peers_queue(&holder->peers, claim);
+    lease_peers_queue(holder, claim);
 }
 
 void lease_holder_give_back(LeaseHolder *holder, MonoTime now)
@@ -375,7 +354,7 @@ static void give_up_all(LeaseHolder *holder, MonoTime now)
 {
     size_t place = 0;
     const LeasePeer *peer = NULL;
-    while ((peer = map_next(&holder->peers.peers, &place)) != NULL) {
+    while ((peer = map_next(&holder->peers, &place)) != NULL) {
         if (peer->number > 0) {
             lease_holder_nobody(holder, peer->agent, peer->number, now);
         }
@@ -407,16 +386,15 @@ bool lease_holder_message(LeaseHolder *holder, MonoTime now, LeaseMessage *messa
 {
     HeapNode *node = NULL;
     lease_holder_work(holder, now);
-    while (!holder->silent && (node = heap_top(&holder->peers.due)) != NULL &&
-           node->key <= now.ns) {
+    while (!holder->silent && (node = heap_top(&holder->due)) != NULL && node->key <= now.ns) {
         LeasePeer *peer = HEAP_ELEMENT(node, LeasePeer, due);
-        lease_peers_fill(&holder->peers, peer, now);
+        lease_peers_fill(holder, peer, now);
         if (peer->n > 0) {
             peer->number = ++holder->last;
             peer->sent = now;
             peer->not_before = mono_add_ms(now, holder->pace_ms);
         }
-        lease_peers_place(&holder->peers, peer);
+        lease_peers_place(holder, peer);
         if (peer->n > 0) {
             *message = (LeaseMessage){
                 .to = peer->agent, .number = peer->number, .items = peer->items, .n = peer->n};
@@ -483,7 +461,7 @@ static void lease_holder_take_answer(LeaseHolder *holder, LeaseClaim *claim, con
 static void lease_holder_settle(LeaseHolder *holder, LeaseClaim *claim)
 {
     if (claim->leaves || claim->ask) {
-        lease_peers_queue(&holder->peers, claim);
+        lease_peers_queue(holder, claim);
     }
     forget_if_idle(holder, claim);
 }
@@ -491,7 +469,7 @@ static void lease_holder_settle(LeaseHolder *holder, LeaseClaim *claim)
 void lease_holder_answer(LeaseHolder *holder, uint16_t from, uint64_t number,
                          const LeaseAnswer *answers, size_t n, MonoTime now)
 {
-    LeasePeer *peer = lease_peers_with(&holder->peers, from, number);
+    LeasePeer *peer = lease_peers_with(holder, from, number);
     if (peer == NULL) {
         return;
     }
@@ -512,12 +490,12 @@ void lease_holder_answer(LeaseHolder *holder, uint16_t from, uint64_t number,
             lease_holder_settle(holder, peer->claims[i]);
         }
     }
-    lease_peers_place(&holder->peers, peer);
+    lease_peers_place(holder, peer);
 }
 
 void lease_holder_nobody(LeaseHolder *holder, uint16_t to, uint64_t number, MonoTime now)
 {
-    LeasePeer *peer = lease_peers_with(&holder->peers, to, number);
+    LeasePeer *peer = lease_peers_with(holder, to, number);
     if (peer == NULL) {
         return;
     }
@@ -535,7 +513,7 @@ void lease_holder_nobody(LeaseHolder *holder, uint16_t to, uint64_t number, Mono
             lease_holder_settle(holder, claim);
         }
     }
-    lease_peers_place(&holder->peers, peer);
+    lease_peers_place(holder, peer);
 }
 
 void lease_holder_hint(LeaseHolder *holder, uint16_t from, LeaseHintKind kind,
@@ -548,7 +526,7 @@ void lease_holder_hint(LeaseHolder *holder, uint16_t from, LeaseHintKind kind,
     }
     if (kind == LEASE_OFFER && !claim->held && claim->messages == 0) {
         claim->ask = true;
-        lease_peers_queue(&holder->peers, claim);
+        lease_peers_queue(holder, claim);
     } else if (kind == LEASE_OTHERS && claim->held && !claim->others) {
         claim->others = true;
         lease_holder_tell(holder, claim, LEASE_NOTICE_CONTENDED);
@@ -577,7 +555,7 @@ static void serve_timer(LeaseHolder *holder, LeaseClaim *claim, MonoTime now)
         claim->ask = claim->wanted;
     }
     if ((claim->ask || claim->leaves) && claim->messages == 0) {
-        lease_peers_queue(&holder->peers, claim);
+        lease_peers_queue(holder, claim);
     }
     forget_if_idle(holder, claim);
 }
@@ -588,7 +566,7 @@ void lease_holder_work(LeaseHolder *holder, MonoTime now)
     while ((node = heap_top(&holder->timers)) != NULL && node->key <= now.ns) {
         serve_timer(holder, HEAP_ELEMENT(node, LeaseClaim, timer), now);
     }
-    while ((node = heap_top(&holder->peers.due)) != NULL && node->key <= now.ns &&
+    while ((node = heap_top(&holder->due)) != NULL && node->key <= now.ns &&
            HEAP_ELEMENT(node, LeasePeer, due)->number > 0) {
         const LeasePeer *peer = HEAP_ELEMENT(node, LeasePeer, due);
         lease_holder_nobody(holder, peer->agent, peer->number, now);
@@ -598,7 +576,7 @@ void lease_holder_work(LeaseHolder *holder, MonoTime now)
 MonoTime lease_holder_next(const LeaseHolder *holder)
 {
     const HeapNode *timer = heap_top(&holder->timers);
-    const HeapNode *peer = holder->silent ? NULL : heap_top(&holder->peers.due);
+    const HeapNode *peer = holder->silent ? NULL : heap_top(&holder->due);
     int64_t next = timer == NULL ? INT64_MAX : timer->key;
     return (MonoTime){peer != NULL && peer->key < next ? peer->key : next};
 }
@@ -610,7 +588,7 @@ static void change_arbiter(LeaseHolder *holder, LeaseClaim *claim)
     claim->leaves = false;
     if (claim->wanted && !claim->held) {
         claim->ask = true;
-        lease_peers_queue(&holder->peers, claim);
+        lease_peers_queue(holder, claim);
     }
 }
 
@@ -647,7 +625,7 @@ void lease_holder_set(LeaseHolder *holder, Arbiters *arbiters, MonoTime now)
 size_t lease_holder_held(LeaseHolder *holder, uint16_t agent, uint64_t session, LeaseHeld *held,
                          size_t most, MonoTime now)
 {
-    LeasePeer *peer = lease_peer_find_or_add(&holder->peers, agent);
+    LeasePeer *peer = lease_peer_find_or_add(holder, agent);
     size_t place = 0;
     size_t n = 0;
     const LeaseClaim *claim = NULL;
@@ -670,13 +648,13 @@ size_t lease_holder_held(LeaseHolder *holder, uint16_t agent, uint64_t session, 
 
 void lease_holder_restarted(LeaseHolder *holder, uint16_t agent, MonoTime now)
 {
-    LeasePeer *peer = map_get(&holder->peers.peers, map_key(agent + UINT64_C(1)));
+    LeasePeer *peer = map_get(&holder->peers, map_key(agent + UINT64_C(1)));
     if (peer != NULL && peer->number > 0) {
         lease_holder_nobody(holder, agent, peer->number, now);
     }
     if (peer != NULL) {
         peer->not_before = now;
-        lease_peers_place(&holder->peers, peer);
+        lease_peers_place(holder, peer);
     }
     size_t place = 0;
     LeaseClaim *claim = NULL;
@@ -697,11 +675,10 @@ void lease_holder_stats(const LeaseHolder *holder, LeaseHolderStats *stats)
                            .held = holder->held,
                            .bytes = holder->claims.count * (sizeof(LeaseClaim) + sizeof(void *)) +
                                     holder->claims.capacity * sizeof(MapSlot) +
-                                    holder->peers.peers.count * sizeof(LeasePeer),
+                                    holder->peers.count * sizeof(LeasePeer),
                            .messages = holder->last};
     while ((claim = map_next(&holder->claims, &place)) != NULL) {
-        const LeasePeer *peer =
-            map_get(&holder->peers.peers, map_key(claim->arbiter + UINT64_C(1)));
+        const LeasePeer *peer = map_get(&holder->peers, map_key(claim->arbiter + UINT64_C(1)));
         if (claim->wanted && !claim->held && peer != NULL && peer->silent) {
             stats->away++;
             stats->waits_for = claim->arbiter;

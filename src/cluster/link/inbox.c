@@ -41,8 +41,8 @@ static void delete_all(InboxItem *item)
 
 void inbox_destroy(Inbox *inbox)
 {
-    delete_all(inbox->first);
-    delete_all(inbox->taken);
+    delete_all(inbox->waiting.first);
+    delete_all(inbox->taken.first);
     mutex_destroy(&inbox->mutex);
 }
 
@@ -55,7 +55,7 @@ static bool inbox_is_same(const Envelope *a, const Envelope *b)
 /* The item was sent again before the first one was answered: NULL, or that one. */
 static InboxItem *find_same(Inbox *inbox, const InboxItem *item)
 {
-    for (InboxItem *other = inbox->first; other != NULL; other = other->next) {
+    for (InboxItem *other = inbox->waiting.first; other != NULL; other = other->next) {
         if (inbox_is_same(&other->envelope, &item->envelope)) {
             return other;
         }
@@ -63,15 +63,15 @@ static InboxItem *find_same(Inbox *inbox, const InboxItem *item)
     return NULL;
 }
 
-static void inbox_append(Inbox *inbox, InboxItem *item)
+static void inbox_append(InboxQueue *queue, InboxItem *item)
 {
     item->next = NULL;
-    if (inbox->last == NULL) {
-        inbox->first = item;
+    if (queue->last == NULL) {
+        queue->first = item;
     } else {
-        inbox->last->next = item;
+        queue->last->next = item;
     }
-    inbox->last = item;
+    queue->last = item;
 }
 
 void inbox_push(Inbox *inbox, InboxItem *item)
@@ -84,7 +84,7 @@ void inbox_push(Inbox *inbox, InboxItem *item)
     if (same != NULL) {
         same->ticket = item->ticket;
     } else {
-        inbox_append(inbox, item);
+        inbox_append(&inbox->waiting, item);
         inbox->n++;
         inbox->bytes += item->length;
     }
@@ -105,58 +105,37 @@ void inbox_push(Inbox *inbox, InboxItem *item)
  * so one is taken in any case. */
 InboxItem *inbox_take(Inbox *inbox)
 {
-    if (inbox->taken != NULL && inbox->gate != NULL && !byte_gate_is_open(inbox->gate)) {
+    if (inbox->taken.first != NULL && inbox->gate != NULL && !byte_gate_is_open(inbox->gate)) {
         return NULL;
     }
     mutex_lock(&inbox->mutex);
-    InboxItem *item = inbox->first;
+    InboxQueue *waiting = &inbox->waiting;
+    InboxItem *item = waiting->first;
     if (item != NULL) {
-        inbox->first = item->next;
-        inbox->last = inbox->first == NULL ? NULL : inbox->last;
+        waiting->first = item->next;
+        waiting->last = waiting->first == NULL ? NULL : waiting->last;
     }
     mutex_unlock(&inbox->mutex);
     if (item != NULL) {
-        item->next = inbox->taken;
-        inbox->taken = item;
+        inbox_append(&inbox->taken, item);
     }
     return item;
 }
 
-/* Latest first becomes first first. */
-static InboxItem *reverse(InboxItem *item)
-{
-    InboxItem *reversed = NULL;
-    while (item != NULL) {
-        InboxItem *next = item->next;
-        item->next = reversed;
-        reversed = item;
-        item = next;
-    }
-    return reversed;
-}
-
-static void inbox_put_back(Inbox *inbox, InboxItem *items)
-{
-    InboxItem *last = items;
-    mutex_lock(&inbox->mutex);
-    while (last->next != NULL) {
-        last = last->next;
-    }
-    last->next = inbox->first;
-    inbox->last = inbox->last == NULL ? last : inbox->last;
-    inbox->first = items;
-    mutex_unlock(&inbox->mutex);
-}
-
 void inbox_settle(Inbox *inbox, bool committed)
 {
-    InboxItem *items = reverse(inbox->taken);
-    inbox->taken = NULL;
+    InboxQueue taken = inbox->taken;
+    InboxItem *items = taken.first;
+    inbox->taken = (InboxQueue){.first = NULL};
     if (items == NULL) {
         return;
     }
-    if (!committed) {
-        inbox_put_back(inbox, items);
+    if (!committed) { /* in front of those that have come meanwhile */
+        mutex_lock(&inbox->mutex);
+        taken.last->next = inbox->waiting.first;
+        inbox->waiting.first = items;
+        inbox->waiting.last = inbox->waiting.last == NULL ? taken.last : inbox->waiting.last;
+        mutex_unlock(&inbox->mutex);
         return;
     }
     while (items != NULL) {

@@ -42,13 +42,17 @@ typedef struct InboxSinks {
     void (*replaced)(void *context, uint64_t ticket);
 } InboxSinks;
 
-typedef struct Inbox {
-    Mutex mutex; /* RANK_TABLE; guards what follows */
+typedef struct InboxQueue {
     InboxItem *first;
     InboxItem *last;
+} InboxQueue;
+
+typedef struct Inbox {
+    Mutex mutex; /* RANK_TABLE; guards the next three */
+    InboxQueue waiting;
     size_t n;         /* waiting and taken */
     size_t bytes;     /* theirs */
-    InboxItem *taken; /* ingest's thread alone: in this transaction, latest first */
+    InboxQueue taken; /* ingest's thread alone: in this transaction */
     ByteGate *gate;   /* borrowed; NULL: none */
     InboxSinks sinks;
 } Inbox;

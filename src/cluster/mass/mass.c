@@ -24,7 +24,8 @@ struct Mass {
     uint8_t *own;       /* a bit for each page */
     size_t n;           /* pages */
     uint64_t n_own;
-    double sum; /* of the values of our own pages */
+    double sum;   /* of the values of our own pages */
+    double total; /* with those of the others */
     double jump;
     double inflow;
     double outflow;
@@ -334,17 +335,17 @@ void mass_close_books(Mass *mass, const PageRank *pr, double whole)
         (void)page_rank_get(pr, page, &old, &score);
         *(mass_is_own(mass, page) ? &mass->sum : &mass->outflow) += (double)score * whole;
     }
-    double sum = mass->sum;
+    mass->total = mass->sum;
     double pages = (double)mass->n_own;
     for (size_t i = 0; i < mass->n_peers; i++) {
         if (mass->peers[i].heard) {
-            sum += mass->peers[i].head.sum * mass->growth;
+            mass->total += mass->peers[i].head.sum * mass->growth;
             pages += (double)mass->peers[i].head.pages;
         }
     }
     mutex_lock(&mass->mutex);
     mass->whole = whole;
-    mass->mean = pages > 0.0 ? sum / pages : 0.0;
+    mass->mean = pages > 0.0 ? mass->total / pages : 0.0;
     mutex_unlock(&mass->mutex);
 }
 
@@ -432,11 +433,7 @@ PageRankOutside mass_outside(Mass *mass)
 
 double mass_total(const Mass *mass)
 {
-    double sum = mass->sum;
-    for (size_t i = 0; i < mass->n_peers; i++) {
-        sum += mass->peers[i].heard ? mass->peers[i].head.sum * mass->growth : 0.0;
-    }
-    return sum;
+    return mass->total;
 }
 
 const MassPeer *mass_peers(const Mass *mass, size_t *n)

@@ -236,29 +236,13 @@ static void transport_nats_take_put(TransportNats *nats, uint64_t token, const c
     }
 }
 
-/* The bytes of a message, with a NUL behind them; NULL without memory. */
-static char *transport_nats_text_of(const TransportNats *nats, natsMsg *message)
-{
-    int length = nats->library->natsMsg_GetDataLength(message);
-    char *text = malloc((size_t)length + 1);
-    if (text != NULL) {
-        if (length > 0) {
-            memcpy(text, nats->library->natsMsg_GetData(message), (size_t)length);
-        }
-        text[length] = '\0';
-    }
-    return text;
-}
-
 static void transport_nats_take_answer(TransportNats *nats, char kind, uint64_t token,
                                        natsMsg *message)
 {
     bool nobody = nats->library->natsMsg_IsNoResponders(message);
-    char *text = transport_nats_text_of(nats, message);
+    const char *data = nats->library->natsMsg_GetData(message); /* libnats puts a NUL behind it */
+    const char *text = data == NULL ? "" : data;
     int length = nats->library->natsMsg_GetDataLength(message);
-    if (text == NULL) {
-        return;
-    }
     if (kind == KIND_REQUEST) {
         transport_nats_tell(nats, transport_event_new(nobody ? TRANSPORT_NOBODY : TRANSPORT_ANSWER,
                                                       token, NULL, NULL, text, (size_t)length));
@@ -274,7 +258,6 @@ static void transport_nats_take_answer(TransportNats *nats, char kind, uint64_t 
             tell_failed(nats, 0, answer.text);
         }
     }
-    free(text);
 }
 
 static void transport_nats_on_answer(natsConnection *connection, natsSubscription *subscription,

@@ -289,14 +289,13 @@ void link_block_writer_init(LinkBlockWriter *writer)
 {
     *writer = (LinkBlockWriter){.records = 0};
     buffer_init(&writer->block, BLOCK_HEADER_BYTES + BLOCK_BODY_MOST);
+    buffer_init(&writer->url, LINK_URL_MOST);
 }
 
 void link_block_writer_destroy(LinkBlockWriter *writer)
 {
     buffer_destroy(&writer->block);
-    free(writer->url);
-    writer->url = NULL;
-    writer->url_capacity = 0;
+    buffer_destroy(&writer->url);
 }
 
 void link_block_writer_reset(LinkBlockWriter *writer)
@@ -386,24 +385,6 @@ static void link_block_put_record(WireWriter *out, const LinkRecord *before,
     }
 }
 
-/* The record becomes the one before the next. */
-static Result link_block_remember(LinkBlockWriter *writer, const LinkRecord *record)
-{
-    if (writer->url_capacity < record->length) {
-        char *more = realloc(writer->url, record->length + record->length / 2);
-        if (more == NULL) {
-            return RESULT_MEMORY;
-        }
-        writer->url = more;
-        writer->url_capacity = record->length + record->length / 2;
-        writer->last.url = more;
-    }
-    memcpy(writer->url, record->url, record->length);
-    writer->last = *record;
-    writer->last.url = writer->url;
-    return RESULT_OK;
-}
-
 Result link_block_append(LinkBlockWriter *writer, const LinkRecord *record)
 {
     static const char room[BLOCK_HEADER_BYTES] = {0};
@@ -421,13 +402,17 @@ Result link_block_append(LinkBlockWriter *writer, const LinkRecord *record)
         link_block_put_record(&out, &writer->last, record);
         rc = out.rc;
     }
-    if (rc == RESULT_OK) {
-        rc = link_block_remember(writer, record);
+    if (rc == RESULT_OK) { /* it becomes the one before the next; else that stays as it is */
+        buffer_reset(&writer->url);
+        rc = buffer_reserve(&writer->url, record->length);
     }
     if (rc != RESULT_OK) {
         writer->block.length = before;
         return rc;
     }
+    (void)buffer_append(&writer->url, record->url, record->length);
+    writer->last = *record;
+    writer->last.url = writer->url.data;
     writer->records++;
     return RESULT_OK;
 }

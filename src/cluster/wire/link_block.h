@@ -90,9 +90,8 @@ typedef struct LinkRecord {
 /* ---- writing ---- */
 
 typedef struct LinkBlockWriter {
-    Buffer block; /* header and body */
-    char *url;    /* of the record before; owned */
-    size_t url_capacity;
+    Buffer block;    /* header and body */
+    Buffer url;      /* of the record before */
     LinkRecord last; /* the record before; its url is the one above */
     uint16_t records;
 } LinkBlockWriter;
