@@ -158,11 +158,11 @@ static World *set_up(size_t connections, size_t memory_bytes, int64_t delay_ms)
         .front_step = 4,
         .front_max = 1000};
     politeness_default_rules(options.politeness.rules);
-    FrontierSinks sinks = {.context = w,
-                           .resolve = on_resolve,
-                           .fetch = on_fetch,
-                           .drop = on_drop,
-                           .unresolved = on_unresolved};
+    FrontierSinks sinks = {.hosts = {.context = w,
+                                     .resolve = on_resolve,
+                                     .drop = on_drop,
+                                     .unresolved = on_unresolved},
+                           .fetch = on_fetch};
     CU_ASSERT_EQUAL_FATAL(frontier_new(&w->frontier, &options, &sinks, w->fixture.store.db,
                                        w->fixture.store.schedule, w->fixture.store.hosts),
                           RESULT_OK);

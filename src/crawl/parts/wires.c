@@ -388,18 +388,19 @@ void wires_moves(void *context)
 FrontierSinks wires_of_frontier(AgentParts *parts)
 {
     bool shares = parts->cluster != NULL;
-    return (FrontierSinks){.context = parts,
-                           .resolve = wire_resolve,
+    return (FrontierSinks){.hosts = {.context = parts,
+                                     .resolve = wire_resolve,
+                                     .drop = wire_drop,
+                                     .unresolved = wire_unresolved,
+                                     .placed = wire_placed,
+                                     .left = shares ? cluster_wires_left : NULL,
+                                     .ask = shares ? cluster_wires_ask : NULL,
+                                     .tell = shares ? cluster_wires_tell : NULL,
+                                     .failed = wire_failed},
                            .fetch = wire_fetch,
-                           .drop = wire_drop,
-                           .unresolved = wire_unresolved,
-                           .placed = wire_placed,
-                           .left = shares ? cluster_wires_left : NULL,
-                           .ask = shares ? cluster_wires_ask : NULL,
-                           .tell = shares ? cluster_wires_tell : NULL,
-                           .failed = wire_failed,
-                           .want = shares ? cluster_wires_want : NULL,
-                           .release = shares ? cluster_wires_release : NULL};
+                           .leases = {.context = parts,
+                                      .want = shares ? cluster_wires_want : NULL,
+                                      .release = shares ? cluster_wires_release : NULL}};
 }
 
 FetcherSinks wires_of_fetcher(AgentParts *parts)

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/thread/log.h"
 
@@ -107,16 +108,7 @@ void mailbox_close(Mailbox *mailbox)
     queue_close(&mailbox->queue);
 }
 
-/* ---- Frontier ---- */
-
 /* ---- Frontier notice ---- */
-
-/* Frees the notice. */
-static void change_notice_take(ChangeNotice *notice, Distributor *distributor, MonoTime now)
-{
-    distributor_replan(distributor, &notice->change, now);
-    free(notice);
-}
 
 /* Frees the notice. */
 static void lease_notice_take(LeaseNotice *notice, Workbench *workbench, MonoTime now)
@@ -136,33 +128,19 @@ static void lease_notice_take(LeaseNotice *notice, Workbench *workbench, MonoTim
     free(notice);
 }
 
-/* Takes the answer, in any case. */
-static ErrandNotice *errand_notice_new(uint32_t host, ErrandOutcome outcome, ErrandAnswer *answer)
+/* RESULT_MEMORY; RESULT_CLOSED after the end. */
+static Result post_copy(Mailbox *mailbox, const void *notice, size_t size)
 {
-    ErrandNotice *notice = malloc(sizeof *notice);
-    if (notice == NULL) {
-        errand_answer_delete(answer);
-        return NULL;
+    void *message = malloc(size);
+    if (message == NULL) {
+        return RESULT_MEMORY;
     }
-    *notice = (ErrandNotice){.news = NEWS_TOLD, .host = host, .outcome = outcome, .answer = answer};
-    return notice;
-}
-
-/* Frees the notice. */
-static void errand_notice_take(ErrandNotice *notice, Distributor *distributor, MonoTime now,
-                               WallTime wall)
-{
-    distributor_told(distributor, notice->host, notice->outcome, notice->answer, now, wall);
-    free(notice);
-}
-
-/* One that nobody has taken; NULL is allowed. */
-static void errand_notice_delete(ErrandNotice *notice)
-{
-    if (notice != NULL) {
-        errand_answer_delete(notice->answer);
-        free(notice);
+    memcpy(message, notice, size);
+    if (!mailbox_post(mailbox, message)) {
+        free(message);
+        return RESULT_CLOSED;
     }
+    return RESULT_OK;
 }
 
 /* ---- Frontier ---- */
@@ -172,7 +150,6 @@ struct Frontier {
     FrontierSinks sinks;
     Distributor distributor; /* the distributor thread's */
     Workbench workbench;     /* the todo thread's */
-    WorkbenchLeases leases;  /* used when there are sinks for them */
     Mailbox distributor_inbox;
     Mailbox todo_inbox;
     Thread distributor_thread;
@@ -213,6 +190,7 @@ static void sink_recall(void *context, VisitState *visit_state)
 
 static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime wall)
 {
+    const ErrandNotice *told = NULL;
     switch (*(News *)message) {
     case NEWS_RESOLVED:
     case NEWS_EMPTY:
@@ -228,13 +206,17 @@ static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime
                              HEAP_ELEMENT(message, VisitState, distributor.recall));
         break;
     case NEWS_OPTIONS:
-        change_notice_take(message, &frontier->distributor, now);
+        distributor_replan(&frontier->distributor, &((const ChangeNotice *)message)->change, now);
+        free(message);
         break;
     case NEWS_ASKED:
         distributor_asked(&frontier->distributor, message, now, wall);
         break;
     case NEWS_TOLD:
-        errand_notice_take(message, &frontier->distributor, now, wall);
+        told = message;
+        distributor_told(&frontier->distributor, told->host, told->outcome, told->answer, now,
+                         wall);
+        free(message);
         break;
     case NEWS_HUNGRY:
         hunger_heard(&frontier->hunger);
@@ -355,7 +337,7 @@ static void frontier_hand_out(Frontier *frontier, MonoTime now)
             frontier_receive(frontier, visit_state, now);
             continue;
         }
-        frontier->sinks.fetch(frontier->sinks.context, visit_state);
+        frontier->sinks.fetch(frontier->sinks.hosts.context, visit_state);
     }
 }
 
@@ -425,32 +407,22 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
         free(frontier);
         return rc;
     }
-    DistributorSinks inner = {.context = sinks->context,
-                              .resolve = sinks->resolve,
-                              .drop = sinks->drop,
-                              .unresolved = sinks->unresolved,
-                              .placed = sinks->placed,
-                              .left = sinks->left,
-                              .ask = sinks->ask,
-                              .tell = sinks->tell,
-                              .failed = sinks->failed,
-                              .todo = frontier,
-                              .ready = sink_ready,
-                              .recall = sink_recall};
+    frontier->sinks.hosts.todo = frontier;
+    frontier->sinks.hosts.ready = sink_ready;
+    frontier->sinks.hosts.recall = sink_recall;
     MonoTime floor = options->distributor.floor;
     floor = floor.ns > 0 ? mono_add_ms(floor, options->politeness.ip_delay_ms) : floor;
     workbench_init(&frontier->workbench, floor);
     workbench_set_bias(&frontier->workbench, &options->distributor.bias);
     rc = distributor_init(&frontier->distributor, &frontier->options.distributor,
-                          &frontier->options.politeness, &inner, db, schedule, host_rows);
+                          &frontier->options.politeness, &frontier->sinks.hosts, db, schedule,
+                          host_rows);
     if (rc != RESULT_OK) {
         frontier_delete(frontier);
         return rc;
     }
-    if (sinks->want != NULL) {
-        frontier->leases = (WorkbenchLeases){
-            .context = sinks->context, .want = sinks->want, .release = sinks->release};
-        workbench_set_leases(&frontier->workbench, &frontier->leases);
+    if (sinks->leases.want != NULL) {
+        workbench_set_leases(&frontier->workbench, &frontier->sinks.leases);
     }
     *out = frontier;
     return RESULT_OK;
@@ -529,22 +501,17 @@ void frontier_committed(Frontier *frontier, CommitNotice *notice)
 /* Without memory the lease runs out unused. */
 void frontier_lease(Frontier *frontier, const LeaseNotice *notice)
 {
-    LeaseNotice *message = malloc(sizeof *message);
-    if (message != NULL) {
-        *message = *notice;
-        message->news = NEWS_LEASE;
-    }
-    if (message != NULL && !mailbox_post(&frontier->todo_inbox, message)) {
-        free(message); /* after the end */
-    }
+    LeaseNotice message = *notice;
+    message.news = NEWS_LEASE;
+    (void)post_copy(&frontier->todo_inbox, &message, sizeof message);
 }
 
 /* Without memory the asker waits until the process ends, as if its host were down. */
 void frontier_told(Frontier *frontier, uint32_t host, ErrandOutcome outcome, ErrandAnswer *answer)
 {
-    ErrandNotice *notice = errand_notice_new(host, outcome, answer);
-    if (notice != NULL && !mailbox_post(&frontier->distributor_inbox, notice)) {
-        errand_notice_delete(notice); /* after the end */
+    ErrandNotice notice = {.news = NEWS_TOLD, .host = host, .outcome = outcome, .answer = answer};
+    if (post_copy(&frontier->distributor_inbox, &notice, sizeof notice) != RESULT_OK) {
+        errand_answer_delete(answer);
     }
 }
 
@@ -588,16 +555,6 @@ void frontier_set_connections(Frontier *frontier, size_t connections)
 
 Result frontier_change(Frontier *frontier, const DistributorChange *change)
 {
-    ChangeNotice *message = malloc(sizeof *message);
-    if (message != NULL) {
-        *message = (ChangeNotice){.news = NEWS_OPTIONS, .change = *change};
-    }
-    if (message == NULL) {
-        return RESULT_MEMORY;
-    }
-    if (!mailbox_post(&frontier->distributor_inbox, message)) {
-        free(message); /* after the end */
-        return RESULT_CLOSED;
-    }
-    return RESULT_OK;
+    ChangeNotice notice = {.news = NEWS_OPTIONS, .change = *change};
+    return post_copy(&frontier->distributor_inbox, &notice, sizeof notice);
 }

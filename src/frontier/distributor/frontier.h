@@ -134,22 +134,13 @@ typedef struct FrontierOptions {
 } FrontierOptions;
 
 typedef struct FrontierSinks {
-    void *context;
-    void (*resolve)(void *context, VisitState *visit_state); /* answered by frontier_resolved */
-    void (*fetch)(void *context, VisitState *visit_state);   /* answered by frontier_fetched */
-    void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
-    void (*unresolved)(void *context, const VisitState *visit_state, FetchClass why,
-                       int64_t wait_ms);
-    void (*placed)(void *context, const VisitState *visit_state); /* may be NULL */
-    void (*left)(void *context, uint32_t host); /* as DistributorSinks.left; may be NULL */
-    /* As DistributorSinks.ask and tell; ask is answered by frontier_told. May be NULL. */
-    void (*ask)(void *context, uint32_t host, const char *url);
-    void (*tell)(void *context, uint64_t ticket, ErrandAnswer *answer);
-    void (*failed)(void *context, Result why); /* the database cannot be read; once; may be NULL */
-    /* Addresses are shared with other machines (visit/workbench.h); NULL: they are ours alone.
-     * Called in the todo thread; answered by frontier_lease. */
-    void (*want)(void *context, const IpAddress *address, uint64_t ticket);
-    void (*release)(void *context, const IpAddress *address, MonoTime rest_end);
+    /* resolve is answered by frontier_resolved, ask by frontier_told; the frontier sets what the
+     * todo thread is for. */
+    DistributorSinks hosts;
+    void (*fetch)(void *context, VisitState *visit_state); /* answered by frontier_fetched */
+    /* Addresses are shared with other machines; want NULL: they are ours alone. Called in the todo
+     * thread; answered by frontier_lease. */
+    WorkbenchLeases leases;
 } FrontierSinks;
 
 /* Figures for the status log; they may be of slightly different instants. */
