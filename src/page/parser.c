@@ -307,7 +307,7 @@ static void parser_judge(const Parser *parser, ParsedPage *page)
     }
     page_verdict_judge(buffer_string(parser->body), parser->body->length, &verdict);
     page->verdict.need = page_verdict_need(&verdict);
-    page->verdict.need_weight = (uint8_t)(verdict.weight < UINT8_MAX ? verdict.weight : UINT8_MAX);
+    page->verdict.need_weight = verdict.weight;
     page->verdict.need_signs = verdict.signs;
 }
 

@@ -735,3 +735,12 @@ void browser_find_tab(Browser *browser, unsigned tab)
         }
     }
 }
+
+void browser_end_tab(const Browser *browser, unsigned tab)
+{
+    BrowserStat stat;
+    pid_t pid = browser->tabs[tab].pid;
+    if (pid != 0 && browser_look_at(browser, pid, &stat)) {
+        (void)kill(pid, SIGKILL);
+    }
+}

@@ -93,6 +93,9 @@ Result browser_write(const Browser *browser, const Buffer *out, size_t *written)
 Result browser_read(const Browser *browser, Buffer *in);
 /* The youngest process for pages that is no other tab's becomes this tab's. */
 void browser_find_tab(Browser *browser, unsigned tab);
+/* Ends the tab's process, if it is known: a page that spins is not asked whether it may be closed.
+ */
+void browser_end_tab(const Browser *browser, unsigned tab);
 /* Measures; zero where nothing can be read. It looks at each process of the machine: for now and
  * then. */
 BrowserUse browser_use(Browser *browser, unsigned tab);

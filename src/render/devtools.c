@@ -316,6 +316,13 @@ void devtools_find_tab(Devtools *devtools)
     mutex_unlock(&devtools->pipe->mutex);
 }
 
+void devtools_end_tab(Devtools *devtools)
+{
+    mutex_lock(&devtools->pipe->mutex);
+    browser_end_tab(&devtools->pipe->browser, devtools->tab);
+    mutex_unlock(&devtools->pipe->mutex);
+}
+
 BrowserUse devtools_use(Devtools *devtools)
 {
     mutex_lock(&devtools->pipe->mutex);

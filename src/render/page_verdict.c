@@ -290,14 +290,20 @@ static void verdict_weigh(PageVerdict *verdict)
 {
     bool has_none = verdict->text_bytes < PAGE_VERDICT_NONE;
     bool has_little = verdict->text_bytes < PAGE_VERDICT_TEXT;
-    verdict->weight += verdict->has_empty_mount ? 3 : 0;
-    verdict->weight += verdict->has_empty_element ? 2 : 0;
-    verdict->weight += verdict->has_plea ? 2 : 0;
-    verdict->weight += has_none ? 1 : 0;
-    verdict->weight += has_little ? 1 : 0;
-    verdict->weight += verdict->links < VERDICT_LINKS ? 1 : 0;
     verdict->has_redirect = verdict->has_redirect && has_none;
-    verdict->weight += verdict->has_redirect ? 3 : 0;
+    const struct {
+        bool is_there;
+        uint8_t weight;
+    } signs[] = {{verdict->has_empty_mount, 3},
+                 {verdict->has_empty_element, 2},
+                 {verdict->has_plea, 2},
+                 {verdict->has_redirect, 3},
+                 {has_none, 1},
+                 {has_little, 1},
+                 {verdict->links < VERDICT_LINKS, 1}};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        verdict->weight = (uint8_t)(verdict->weight + (signs[i].is_there ? signs[i].weight : 0));
+    }
     verdict->needs_browser = verdict->scripts > 0 && verdict->text_bytes < PAGE_VERDICT_ENOUGH &&
                              verdict->weight >= PAGE_VERDICT_LEAST;
     verdict_note_signs(verdict);

@@ -41,8 +41,8 @@ typedef struct PageVerdict {
     bool has_empty_element;
     bool has_plea;
     bool has_redirect;
-    unsigned weight; /* the sum */
-    uint32_t signs;  /* what page_verdict_tell tells, as bits */
+    uint8_t weight; /* the sum, 12 at most */
+    uint32_t signs; /* what page_verdict_tell tells, as bits */
     bool needs_browser;
 } PageVerdict;
 

@@ -52,17 +52,33 @@ static void view_doors(RenderView *view, const char *told, size_t length)
     }
 }
 
+static Result view_open_section(Buffer *document, const char *url)
+{
+    Result rc = buffer_append_string(document, "<section data-ragno-frame=\"");
+    for (const char *c = url; rc == RESULT_OK && *c != '\0'; c++) {
+        rc = strchr("\"<&", *c) != NULL ? buffer_printf(document, "&#%d;", *c)
+                                        : buffer_append_char(document, *c);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_append_string(document, "\">");
+    }
+    return rc;
+}
+
 /* "CLOCK CUT REFUSED", a line feed, and the document. */
 static Result view_take(RenderView *view, JsonValue value, bool is_main, const char *url)
 {
     Buffer *document = &view->out->document;
     buffer_reset(&view->body);
     Result rc = json_read_text(value, &view->body);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     const char *text = buffer_string(&view->body);
     char *told = NULL;
     const char *line = strchr(text, '\n');
-    if (rc != RESULT_OK || line == NULL) {
-        return rc != RESULT_OK ? rc : RESULT_INVALID;
+    if (line == NULL) {
+        return RESULT_INVALID;
     }
     long long clock = strtoll(text, &told, 10);
     long cut = strtol(told, &told, 10);
@@ -77,12 +93,7 @@ static Result view_take(RenderView *view, JsonValue value, bool is_main, const c
         view->tab->clock_ms = clock;
         rc = buffer_append_string(document, "<!DOCTYPE html>");
     } else {
-        rc = buffer_append_string(document, "<section data-ragno-frame=\"");
-        for (const char *c = url; rc == RESULT_OK && *c != '\0'; c++) {
-            rc = *c == '"' || *c == '<' || *c == '&' ? buffer_printf(document, "&#%d;", *c)
-                                                     : buffer_append_char(document, *c);
-        }
-        rc = rc == RESULT_OK ? buffer_append_string(document, "\">") : rc;
+        rc = view_open_section(document, url);
     }
     if (rc == RESULT_OK) {
         rc = buffer_append(document, line + 1, length);

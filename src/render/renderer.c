@@ -120,14 +120,20 @@ static void renderer_no_event(void *context, JsonValue event)
     (void)event;
 }
 
-/* Sends the command that was begun; a text of its answer goes to out. */
+/* Sends the command that was begun, which must be taken. */
+static Result renderer_tell(Renderer *renderer)
+{
+    return devtools_call(&renderer->devtools, mono_add_ms(mono_now(), RENDERER_COMMAND_MS), NULL);
+}
+
+/* The same; a text of its answer goes to out. */
 static Result renderer_ask(Renderer *renderer, const char *member, char *out, size_t size)
 {
     JsonValue result;
     JsonValue value;
     Result rc =
         devtools_call(&renderer->devtools, mono_add_ms(mono_now(), RENDERER_COMMAND_MS), &result);
-    if (rc != RESULT_OK || member == NULL) {
+    if (rc != RESULT_OK) {
         return rc;
     }
     buffer_reset(&renderer->word);
@@ -196,13 +202,13 @@ static Result renderer_set_tab(Renderer *renderer)
     Result rc = RESULT_OK;
     for (size_t i = 0; i < sizeof switches / sizeof *switches && rc == RESULT_OK; i++) {
         (void)devtools_begin(devtools, switches[i]);
-        rc = renderer_ask(renderer, NULL, NULL, 0);
+        rc = renderer_tell(renderer);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
     json_bool(devtools_begin(devtools, "Network.setCacheDisabled"), "cacheDisabled", true);
-    rc = renderer_ask(renderer, NULL, NULL, 0);
+    rc = renderer_tell(renderer);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -210,7 +216,7 @@ static Result renderer_set_tab(Renderer *renderer)
     json_bool(json, "autoAttach", true);
     json_bool(json, "waitForDebuggerOnStart", false);
     json_bool(json, "flatten", true);
-    rc = renderer_ask(renderer, NULL, NULL, 0);
+    rc = renderer_tell(renderer);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -220,7 +226,7 @@ static Result renderer_set_tab(Renderer *renderer)
     json_string(json, "urlPattern", "*");
     json_close(json);
     json_close(json);
-    return renderer_ask(renderer, NULL, NULL, 0);
+    return renderer_tell(renderer);
 }
 
 static Result renderer_open_tab(Renderer *renderer)
@@ -236,7 +242,7 @@ static Result renderer_open_tab(Renderer *renderer)
     JsonWriter *json = devtools_begin(devtools, "Browser.setDownloadBehavior");
     json_string(json, "behavior", "deny");
     json_string(json, "browserContextId", renderer->context);
-    rc = renderer_ask(renderer, NULL, NULL, 0);
+    rc = renderer_tell(renderer);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -273,7 +279,7 @@ static Result renderer_close_tab(Renderer *renderer)
     devtools_set_session(&renderer->devtools, "");
     json_string(devtools_begin(&renderer->devtools, "Target.disposeBrowserContext"),
                 "browserContextId", renderer->context);
-    return renderer_ask(renderer, NULL, NULL, 0);
+    return renderer_tell(renderer);
 }
 
 /* Whether a browser, between two pages of this tab, has had enough: it has ended, or swollen. */
@@ -316,6 +322,9 @@ static Result renderer_prepare_locked(Renderer *renderer, bool alone)
 /* Behind a page that its tab did not stand: the tab goes, and where it does not, the browser. */
 static void renderer_give_up(Renderer *renderer)
 {
+    if (renderer->has_tab) {
+        devtools_end_tab(&renderer->devtools);
+    }
     if (renderer->has_tab && renderer_close_tab(renderer) == RESULT_OK) {
         return;
     }
@@ -334,12 +343,12 @@ static Result renderer_clear(Renderer *renderer, const char *url)
     JsonWriter *json = devtools_begin(&renderer->devtools, "Storage.clearDataForOrigin");
     json_text(json, "origin", url, length);
     json_string(json, "storageTypes", "all");
-    Result rc = renderer_ask(renderer, NULL, NULL, 0);
+    Result rc = renderer_tell(renderer);
     if (rc != RESULT_OK) {
         return rc;
     }
     (void)devtools_begin(&renderer->devtools, "Network.clearBrowserCookies");
-    return renderer_ask(renderer, NULL, NULL, 0);
+    return renderer_tell(renderer);
 }
 
 Result renderer_render(Renderer *renderer, const RenderPage *page, const RenderSource *source,

@@ -1,12 +1,12 @@
 /* Renderer: a tab that renders page after page, in a browser that is started when it is needed and
  * renewed before it swells.
  *
- *   renderer_render ... --> [browser started, or joined] --> [context and tab made] -->
- *   rendering_run
- *   a page that ends its tab --> thrown away; the next page has another
- *   pages_per_context pages --> the context is thrown away with all that its pages stored
- *   memory beyond half of what is allowed, or pages_per_browser pages --> the browser is left: the
- *   next page joins another, and who leaves it last ends it
+ *   renderer_render --> [browser started, or joined] --> [context and tab made] --> rendering_run
+ *
+ *   a page that ends its tab           the next page has another
+ *   pages_per_context pages            the context goes, with all that its pages stored
+ *   half of its memory, or 500 pages   the browser is left: the next page joins another, and who
+ *                                      leaves it last ends it
  *
  * What: pages of one context share a tab, because a tab of its own costs several times what a small
  * page does; between two pages all that the first could have stored is removed. The kernel's word
@@ -18,9 +18,9 @@
  * browser of its own that ends with it.
  * Owns: the browser, with the others; its context and tab.
  * Threads: one from renderer_render to renderer_delete, and the one that started a browser outlives
- * those that share it (browser.h says why). Errors: a page that
- * cannot be rendered is data (rendering.h); RESULT_NOT_FOUND, RESULT_INVALID, RESULT_IO,
- * RESULT_CLOSED: no browser can be started. */
+ * those that share it (browser.h says why).
+ * Errors: a page that cannot be rendered is data (rendering.h); RESULT_NOT_FOUND, RESULT_INVALID,
+ * RESULT_IO, RESULT_CLOSED: no browser can be started. */
 #ifndef RENDER_RENDERER_H
 #define RENDER_RENDERER_H
 

@@ -207,9 +207,9 @@ static Result render_command_piece(RenderCommand *command, MDB_txn *txn, uint64_
             !render_command_judge(command, &page, &verdict)) {
             continue;
         }
-        uint8_t weight = (uint8_t)(verdict.weight < UINT8_MAX ? verdict.weight : UINT8_MAX);
         rc = render_way_consider(command->way, txn, *next, buffer_string(&command->text),
-                                 page_verdict_need(&verdict), weight, verdict.signs, &wanted);
+                                 page_verdict_need(&verdict), verdict.weight, verdict.signs,
+                                 &wanted);
         command->n_jobs += wanted;
     }
     return rc;
@@ -253,11 +253,9 @@ static Result render_command_watch(RenderCommand *command, RenderDesk *desk)
         is_idle = rc == RESULT_OK && n == 0 && render_desk_is_idle(desk);
     }
     render_desk_stop(desk);
-    do { /* what was handed over before the stop */
-        rc = rc == RESULT_OK ? import_store_take(command->store,
-                                                 mono_add_ms(mono_now(), RENDER_COMMAND_WAIT), &n)
-                             : rc;
-    } while (rc == RESULT_OK && n > 0);
+    for (n = 1; rc == RESULT_OK && n > 0;) { /* what was handed over before the stop */
+        rc = import_store_take(command->store, mono_add_ms(mono_now(), RENDER_COMMAND_WAIT), &n);
+    }
     return rc;
 }
 

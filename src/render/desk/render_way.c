@@ -76,11 +76,6 @@ static Result way_pattern(RenderWay *way, uint64_t *pattern)
     return rc;
 }
 
-static uint8_t way_weight(unsigned weight)
-{
-    return (uint8_t)(weight < UINT8_MAX ? weight : UINT8_MAX);
-}
-
 /* What was learned of the pattern has a say. 0: it is not rendered. */
 static Result way_learned(RenderWay *way, MDB_txn *txn, uint64_t page, PageNeed need,
                           uint64_t pattern, uint8_t *weight)
@@ -129,7 +124,7 @@ Result render_way_consider(RenderWay *way, MDB_txn *txn, uint64_t page, const ch
     if (rc == RESULT_OK && mode == RENDER_MODE_AUTO) {
         rc = way_learned(way, txn, page, need, pattern, &weight);
     } else if (mode == RENDER_MODE_ALWAYS) {
-        weight = way_weight(RENDER_WEIGHT_ALWAYS + (unsigned)weight);
+        weight = (uint8_t)(RENDER_WEIGHT_ALWAYS + weight);
     }
     if (rc == RESULT_OK) {
         rc = render_table_totals(way->table, txn, &totals);
@@ -201,8 +196,9 @@ static Result way_requisites(Batch *batch, const LinkInfo *links, size_t n, uint
             rc = page_db_error_ok; /* it was refused */
             continue;
         }
-        rc = rc == page_db_error_ok ? page_db_get(batch->store->db, batch->txn, index, &page, &url)
-                                    : rc;
+        if (rc == page_db_error_ok) {
+            rc = page_db_get(batch->store->db, batch->txn, index, &page, &url);
+        }
         if (rc == page_db_error_ok && crawl_source_may_come(&page)) {
             pages[(*n_pages)++] = index;
         }
@@ -230,9 +226,12 @@ static Result way_wait(RenderWay *way, Batch *batch, ParsedPage *page, RenderJob
                              page_db_discover(batch->store->db, batch->txn, links, page->links.hops,
                                               n, fetch->request.index, stored.depth + 1, &sink));
     }
-    uint64_t *pages = rc == RESULT_OK ? arena_alloc(&batch->memory, n * sizeof *pages) : NULL;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    uint64_t *pages = arena_alloc(&batch->memory, n * sizeof *pages);
     if (pages == NULL) {
-        return rc == RESULT_OK ? RESULT_MEMORY : rc;
+        return RESULT_MEMORY;
     }
     rc = way_requisites(batch, links, n, pages, &job->n_requisites);
     if (rc != RESULT_OK) {
@@ -294,10 +293,12 @@ static Result way_add_stored(Batch *batch, WayLinks *all, const uint64_t *to, co
             continue;
         }
         rc = batch_result_of(batch, page_db_get(batch->store->db, batch->txn, to[i], &page, &url));
-        const char *copy =
-            rc == RESULT_OK ? arena_copy(&batch->memory, url.data, url.length) : NULL;
+        if (rc != RESULT_OK) {
+            break;
+        }
+        const char *copy = arena_copy(&batch->memory, url.data, url.length);
         if (copy == NULL) {
-            rc = rc == RESULT_OK ? RESULT_MEMORY : rc;
+            rc = RESULT_MEMORY;
             break;
         }
         rc = way_add_link(all, copy, page.score, page.hop == 0 ? 'L' : page.hop, kind, &is_new);
