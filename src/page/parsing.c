@@ -21,7 +21,7 @@ typedef struct ParsingThread {
     Parsing *parsing;
     Parser parser;
     Thread thread;
-    bool is_made;        /* the parser is; main thread */
+    bool is_made;        /* the parser is; main thread, that of the spare one itself */
     MonoTime large;      /* since when it reads a large page, 0: it does not; Parsing.mutex */
     atomic_bool running; /* until the thread has nothing more to do */
 } ParsingThread;
@@ -242,28 +242,6 @@ static void *parser_main(void *argument)
     return NULL;
 }
 
-/* It looks at the queue only while nobody else does. */
-static void *spare_main(void *argument)
-{
-    ParsingThread *self = argument;
-    Parsing *parsing = self->parsing;
-    Result rc = RESULT_OK;
-    while (rc != RESULT_CLOSED) {
-        thread_step("not needed");
-        mutex_lock(&parsing->mutex);
-        MonoTime when = parsing_all_long(parsing);
-        while (!parsing->stopped && !mono_before(when, mono_now())) {
-            parsing->spare_sleeps = when.ns == MONO_NEVER.ns;
-            condition_wait_until(&parsing->all_large, &parsing->mutex, when);
-            when = parsing_all_long(parsing);
-        }
-        mutex_unlock(&parsing->mutex);
-        rc = parsing_take(self, mono_add_ms(mono_now(), LONG_MS));
-    }
-    parsing_end_thread(self);
-    return NULL;
-}
-
 static Result make_parser(Parsing *parsing, ParsingThread *thread)
 {
     thread->parsing = parsing;
@@ -322,12 +300,32 @@ Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archiv
     return RESULT_OK;
 }
 
-static Result start_spare(Parsing *parsing)
+/* It looks at the queue only while nobody else does, and has no tools before. */
+static void *spare_main(void *argument)
 {
-    Result rc = make_parser(parsing, &parsing->spare);
-    return rc == RESULT_OK
-               ? thread_start(&parsing->spare.thread, "parse-spare", spare_main, &parsing->spare)
-               : rc;
+    ParsingThread *self = argument;
+    Parsing *parsing = self->parsing;
+    Result rc = RESULT_OK;
+    while (rc != RESULT_CLOSED) {
+        thread_step("not needed");
+        mutex_lock(&parsing->mutex);
+        MonoTime when = parsing_all_long(parsing);
+        while (!parsing->stopped && !mono_before(when, mono_now())) {
+            parsing->spare_sleeps = when.ns == MONO_NEVER.ns;
+            condition_wait_until(&parsing->all_large, &parsing->mutex, when);
+            when = parsing_all_long(parsing);
+        }
+        bool stopped = parsing->stopped;
+        mutex_unlock(&parsing->mutex);
+        if (stopped || (!self->is_made && make_parser(parsing, self) != RESULT_OK)) {
+            break; /* without memory others read what there is, later */
+        }
+        rc = parsing_take(self, mono_add_ms(mono_now(), LONG_MS));
+    }
+    if (self->is_made) {
+        parsing_end_thread(self);
+    }
+    return NULL;
 }
 
 /* A thread in a place where none is. */
@@ -354,7 +352,10 @@ Result parsing_start(Parsing *parsing)
     for (unsigned i = 0; i < atomic_load(&parsing->n_wanted) && rc == RESULT_OK; i++) {
         rc = start_thread(parsing, i);
     }
-    rc = rc == RESULT_OK ? start_spare(parsing) : rc;
+    if (rc == RESULT_OK) {
+        parsing->spare.parsing = parsing;
+        rc = thread_start(&parsing->spare.thread, "parse-spare", spare_main, &parsing->spare);
+    }
     parsing->started = rc == RESULT_OK;
     return rc;
 }
