@@ -56,8 +56,8 @@ static int64_t memory_budget_value_of(const Config *config, const Share *share)
 
 static int64_t unit_of(const Config *config, const Share *share)
 {
-    bool each_thread = share->offset == offsetof(Config, parse_memory);
-    return each_thread ? (int64_t)config_threads(config->parse_threads) : share->unit;
+    bool each_thread = share->offset == offsetof(Config, parse_memory); /* and the spare one */
+    return each_thread ? (int64_t)config_threads(config->parse_threads) + 1 : share->unit;
 }
 
 static Result memory_budget_lower(Config *config, const Share *share, int64_t most, Buffer *error)

@@ -80,7 +80,8 @@ struct Fetcher {
     atomic_bool stopping;
     atomic_size_t active;
     atomic_size_t n_paused;
-    bool has_waiting; /* visit states wait in the inbox */
+    bool has_waiting;       /* visit states wait in the inbox */
+    MonoTime waiting_since; /* for the gate; when has_waiting */
     atomic_bool held_back;
     _Atomic uint64_t requests;
     _Atomic uint64_t connections;
@@ -431,7 +432,16 @@ static void fetcher_read_inbox(Fetcher *fetcher)
             fetcher_begin(fetcher, item);
         }
     }
+    MonoTime now = mono_now();
+    bool has_room = gate_turn_has_room(&fetcher->turn);
+    if (has_room || !fetcher->has_waiting) {
+        fetcher->waiting_since = now;
+    }
     fetcher->has_waiting = true;
+    if (fetcher->options.costs != NULL && !has_room) {
+        host_costs_note_wait(fetcher->options.costs, mono_ms_between(fetcher->waiting_since, now),
+                             now);
+    }
 }
 
 /* Lets go on what may: all for which the gate is open; else the one that has waited longest, if no

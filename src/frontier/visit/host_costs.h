@@ -3,14 +3,15 @@
  * What: a page that is made to be dear (megabytes of links, sitemaps by the dozen) takes parsing
  * threads and ingest as long as thousands of ordinary ones. A host whose pages are dear rests for a
  * multiple of what the last of them took, the price. It rises by a quarter when some page has
- * waited longer than the patience (parse.patience) for a parsing thread, at most once in a second,
- * since what waits already shows nothing of its effect. It falls by half in a quarter of a minute
- * otherwise: without a shortage nobody rests, and with one those rest longest that cause it. One
- * host rests up to four times as long as another, by its id: else all would come back at once when
- * the price has fallen far enough. Pages below HOST_COSTS_LEAST_US, nearly all there are, cost
- * nothing. A cost is what reading took, at most what so many bytes may take (time goes by for other
- * reasons, too, on a busy machine), and what its links take ingest. It is halved by each page that
- * costs less. Costs of hosts that share a place push each other out: then they are asked sooner.
+ * waited longer than the patience (parse.patience) for a parsing thread, or some host for room for
+ * an answer, at most once in a second, since what waits already shows nothing of its effect. It
+ * falls by half in a quarter of a minute otherwise: without a shortage nobody rests, and with one
+ * those rest longest that cause it. One host rests up to four times as long as another, by its id:
+ * else all would come back at once when the price has fallen far enough. Pages below
+ * HOST_COSTS_LEAST_US, nearly all there are, cost nothing. A cost is what reading took, at most
+ * what so many bytes may take (time goes by for other reasons, too, on a busy machine), and what
+ * its links take ingest. It is halved by each page that costs less. Costs of hosts that share a
+ * place push each other out: then they are asked sooner.
  *
  * Owns: nothing. Threads: any; all of it is atomic. Time is a parameter. */
 #ifndef FRONTIER_VISIT_HOST_COSTS_H
@@ -40,7 +41,7 @@ typedef struct HostCosts {
     _Atomic uint64_t n_rests; /* hosts were put off */
 } HostCosts;
 
-/* A page has waited so long for a parsing thread. */
+/* A page has waited so long for a parsing thread, or a host for room. */
 void host_costs_note_wait(HostCosts *costs, int64_t waited_ms, MonoTime now);
 /* A page has been read, of so many bytes, with so many links. */
 void host_costs_note_page(HostCosts *costs, uint32_t host, int64_t took_us, size_t bytes,
