@@ -199,13 +199,7 @@ static Result warc_reader_read_header(WarcReader *reader, WarcRecord *record, si
 
 bool warc_record_field(const WarcRecord *record, const char *name, WarcBytes *value)
 {
-    for (size_t i = 0; i < record->n_fields; i++) {
-        if (warc_bytes_are(record->fields[i].name, name)) {
-            *value = record->fields[i].value;
-            return true;
-        }
-    }
-    return false;
+    return warc_fields_find(record->fields, record->n_fields, name, value);
 }
 
 /* The fields every record must have, and the URI that some must and some must not. */

@@ -23,11 +23,6 @@
 
 #define WARC_MAX_FIELDS 48u
 
-typedef struct WarcField {
-    WarcBytes name;
-    WarcBytes value;
-} WarcField;
-
 /* Borrowed from the reader until its next call. */
 typedef struct WarcRecord {
     uint64_t offset; /* in the file */

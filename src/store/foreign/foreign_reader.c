@@ -565,25 +565,13 @@ static void foreign_reader_read_fields(const Buffer *head, ForeignRecord *record
     WarcBytes line;
     (void)foreign_reader_next_line(&text, &line); /* the version */
     while (record->n_fields < FOREIGN_MAX_FIELDS && foreign_reader_next_line(&text, &line)) {
-        const char *colon = line.length == 0 ? NULL : memchr(line.bytes, ':', line.length);
-        if (colon != NULL) {
-            size_t n = (size_t)(colon - line.bytes);
-            record->fields[record->n_fields++] = (ForeignField){
-                .name = warc_bytes_trim(warc_bytes(line.bytes, n)),
-                .value = warc_bytes_trim(warc_bytes(colon + 1, line.length - n - 1))};
-        }
+        record->n_fields += warc_field_split(line, &record->fields[record->n_fields]);
     }
 }
 
 bool foreign_record_field(const ForeignRecord *record, const char *name, WarcBytes *value)
 {
-    for (size_t i = 0; i < record->n_fields; i++) {
-        if (warc_bytes_are(record->fields[i].name, name)) {
-            *value = record->fields[i].value;
-            return true;
-        }
-    }
-    return false;
+    return warc_fields_find(record->fields, record->n_fields, name, value);
 }
 
 static Result foreign_reader_read_head(ForeignReader *reader, ForeignRecord *record, size_t length,
@@ -678,7 +666,7 @@ static Result read_arc_line(ForeignReader *reader, ForeignRecord *record, uint64
     bool is_web = line.length > 4 && memcmp(line.bytes, "http", 4) == 0;
     record->type = is_web ? WARC_RESPONSE : WARC_METADATA;
     record->fields[record->n_fields++] =
-        (ForeignField){.name = warc_bytes("WARC-IP-Address", 15), .value = ip};
+        (WarcField){.name = warc_bytes("WARC-IP-Address", 15), .value = ip};
     return *block > reader->max_block
                ? foreign_reader_damaged(reader, "longer than a record may be")
                : RESULT_OK;

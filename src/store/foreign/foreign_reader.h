@@ -55,11 +55,6 @@ Result foreign_stream_next_member(ForeignStream *stream);
 #define FOREIGN_MAX_FIELDS 64u
 #define FOREIGN_HEAD_BYTES ((size_t)64 << 10) /* of a record's header, at most */
 
-typedef struct ForeignField {
-    WarcBytes name;
-    WarcBytes value;
-} ForeignField;
-
 typedef struct ForeignRecord {
     uint64_t offset; /* in the file: of its member, or of itself without compression */
     WarcType type;   /* WARC_TYPES: another one */
@@ -67,7 +62,7 @@ typedef struct ForeignRecord {
     WallTime date;   /* 0: none that could be read */
     WarcBytes block;
     size_t n_fields;
-    ForeignField fields[FOREIGN_MAX_FIELDS]; /* more are left out */
+    WarcField fields[FOREIGN_MAX_FIELDS]; /* more are left out */
 } ForeignRecord;
 
 typedef struct ForeignReader ForeignReader;

@@ -299,9 +299,7 @@ int page_links_reader_next(PageLinksReader *reader, uint64_t *index, const uint8
     return 1;
 }
 
-/* Moves to the record that holds, or would hold, the list of index: the one with the greatest key
- * that is not greater. MDB_NOTFOUND: all keys are greater, or there are none. */
-static int seek_record(MDB_cursor *cursor, uint64_t index, MDB_val *key, MDB_val *record)
+int page_links_seek(MDB_cursor *cursor, uint64_t index, MDB_val *key, MDB_val *record)
 {
     key->mv_size = sizeof index;
     key->mv_data = &index;
@@ -325,7 +323,7 @@ int page_links_find(MDB_txn *txn, MDB_dbi dbi, uint64_t index, const uint8_t **l
         return rc;
     }
     MDB_val key, record;
-    rc = seek_record(cursor, index, &key, &record);
+    rc = page_links_seek(cursor, index, &key, &record);
     if (rc == 0) {
         uint64_t first = 0, at = 0;
         memcpy(&first, key.mv_data, sizeof first);
@@ -368,6 +366,19 @@ static size_t item_bytes(const LinksItem *item)
     return 2 * MAX_VARINT_SIZE + item->length;
 }
 
+/* Appends one more list; before: the index of the one before it, NULL for the first. */
+static Result append_item(Buffer *record, const LinksItem *item, const uint64_t *before)
+{
+    uint8_t head[2 * MAX_VARINT_SIZE];
+    uint8_t *p = head;
+    if (before != NULL) {
+        p = varint_encode_uint64(item->index - *before, p);
+    }
+    p = varint_encode_uint64(item->length, p);
+    Result rc = buffer_append(record, head, (size_t)(p - head));
+    return rc == RESULT_OK ? buffer_append(record, item->list, item->length) : rc;
+}
+
 /* Writes a record of items[0..n). The first key of a split keeps its place, so the record
  * that was there is overwritten by the first call. */
 static int page_links_records_put_record(MDB_cursor *cursor, const LinksItem *items, size_t n,
@@ -375,14 +386,7 @@ static int page_links_records_put_record(MDB_cursor *cursor, const LinksItem *it
 {
     buffer_reset(scratch);
     for (size_t i = 0; i < n; i++) {
-        uint8_t head[2 * MAX_VARINT_SIZE];
-        uint8_t *p = head;
-        if (i > 0) {
-            p = varint_encode_uint64(items[i].index - items[i - 1].index, p);
-        }
-        p = varint_encode_uint64(items[i].length, p);
-        if (buffer_append(scratch, head, (size_t)(p - head)) != RESULT_OK ||
-            buffer_append(scratch, items[i].list, items[i].length) != RESULT_OK) {
+        if (append_item(scratch, &items[i], i > 0 ? &items[i - 1].index : NULL) != RESULT_OK) {
             return ENOMEM;
         }
     }
@@ -453,19 +457,6 @@ static int page_links_records_spread(MDB_cursor *cursor, uint64_t first, const M
     free(all.items);
     free(copy);
     return rc;
-}
-
-/* Appends one more list; before: the index of the one before it, NULL for the first. */
-static Result append_item(Buffer *record, const LinksItem *item, const uint64_t *before)
-{
-    uint8_t head[2 * MAX_VARINT_SIZE];
-    uint8_t *p = head;
-    if (before != NULL) {
-        p = varint_encode_uint64(item->index - *before, p);
-    }
-    p = varint_encode_uint64(item->length, p);
-    Result rc = buffer_append(record, head, (size_t)(p - head));
-    return rc == RESULT_OK ? buffer_append(record, item->list, item->length) : rc;
 }
 
 /* Replaces the record by one with the list added, or replaced, in its place: what lies before and
@@ -569,19 +560,13 @@ static int close_tail(PageLinksWriter *w)
 /* Adds a list behind the tail, or begins a new tail with it. */
 static int page_links_records_append(PageLinksWriter *w, const LinksItem *fresh)
 {
-    uint8_t head[2 * MAX_VARINT_SIZE];
-    uint8_t *p = head;
-    if (w->open) {
-        p = varint_encode_uint64(fresh->index - w->last, p);
-    }
-    p = varint_encode_uint64(fresh->length, p);
-    size_t more = (size_t)(p - head) + fresh->length;
-    if (!w->open || w->tail.length + more > PAGE_LINKS_RECORD_BYTES) {
+    uint64_t before = w->last;
+    bool is_behind = w->open && w->tail.length + item_bytes(fresh) <= PAGE_LINKS_RECORD_BYTES;
+    if (!is_behind) {
         int rc = close_tail(w);
         if (rc != 0) {
             return rc;
         }
-        p = varint_encode_uint64(fresh->length, head);
         buffer_reset(&w->tail);
         w->first = fresh->index;
         w->open = true;
@@ -589,18 +574,14 @@ static int page_links_records_append(PageLinksWriter *w, const LinksItem *fresh)
     }
     w->last = fresh->index;
     w->changed = true;
-    if (buffer_append(&w->tail, head, (size_t)(p - head)) != RESULT_OK ||
-        buffer_append(&w->tail, fresh->list, fresh->length) != RESULT_OK) {
-        return ENOMEM;
-    }
-    return 0;
+    return append_item(&w->tail, fresh, is_behind ? &before : NULL) == RESULT_OK ? 0 : ENOMEM;
 }
 
 /* Puts a list among those that are there. */
 static int insert(PageLinksWriter *w, const LinksItem *fresh)
 {
     MDB_val key, record;
-    int rc = seek_record(w->cursor, fresh->index, &key, &record);
+    int rc = page_links_seek(w->cursor, fresh->index, &key, &record);
     if (rc == MDB_NOTFOUND) {
         return page_links_records_put_record(w->cursor, fresh, 1, &w->scratch);
     }

@@ -79,6 +79,9 @@ void page_links_reader_init(PageLinksReader *reader, uint64_t key, const MDB_val
 int page_links_reader_next(PageLinksReader *reader, uint64_t *index, const uint8_t **list,
                            size_t *length);
 
+/* Moves to the record that holds, or would hold, the list of index: the one with the greatest key
+ * that is not greater. MDB_NOTFOUND: all keys are greater, or there are none. */
+int page_links_seek(MDB_cursor *cursor, uint64_t index, MDB_val *key, MDB_val *record);
 /* Finds the list of a page. An LMDB code; MDB_NOTFOUND when it was never crawled, MDB_CORRUPTED. */
 int page_links_find(MDB_txn *txn, MDB_dbi dbi, uint64_t index, const uint8_t **list,
                     size_t *length);

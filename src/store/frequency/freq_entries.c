@@ -1,6 +1,5 @@
 #include "store/frequency/freq_entries.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -44,20 +43,12 @@ FreqSchedulerError freq_fail_page_db(FreqScheduler *sch, int code, const char *w
     return freq_error_code_of(code);
 }
 
-/* The code of page_db.h for one of LMDB's. */
-int freq_page_db_code(int rc)
+FreqSchedulerError freq_check(FreqScheduler *sch, bool is_given, const char *what)
 {
-    switch (rc) {
-    case MDB_SUCCESS:
-        return page_db_error_ok;
-    case MDB_MAP_FULL:
-    case ENOSPC:
-        return page_db_error_full;
-    case ENOMEM:
-        return page_db_error_memory;
-    default:
-        return page_db_error_internal;
+    if (sch == NULL || is_given) {
+        return sch == NULL ? freq_scheduler_error_invalid : freq_scheduler_error_ok;
     }
+    return freq_fail(sch, freq_scheduler_error_invalid, what);
 }
 
 /* ---- The tables of a FreqScheduler ---- */

@@ -24,8 +24,9 @@
 FreqSchedulerError freq_fail(FreqScheduler *sch, FreqSchedulerError code, const char *what);
 /* The same for a code of page_db.h; ok is success and leaves the error alone. */
 FreqSchedulerError freq_fail_page_db(FreqScheduler *sch, int code, const char *what);
-/* The code of page_db.h for one of LMDB's. */
-int freq_page_db_code(int rc);
+/* freq_scheduler_error_invalid: sch is NULL, or an argument is (is_given is false), as what says.
+ */
+FreqSchedulerError freq_check(FreqScheduler *sch, bool is_given, const char *what);
 
 /* Virtual times are not negative, so that the order of their bits is theirs. */
 typedef struct FreqEntry {

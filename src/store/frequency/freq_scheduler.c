@@ -11,6 +11,7 @@
 #include "store/frequency/freq_entries.h"
 #include "store/page_tables/page_store.h"
 #include "store/pages/page_db_read.h"
+#include "store/pages/page_error.h"
 #include "store/pages/page_stream.h"
 
 /* ---- Life ---- */
@@ -51,12 +52,8 @@ FreqSchedulerError freq_scheduler_new(FreqScheduler **sch, PageDB *db, const cha
     MDB_txn *txn = NULL;
     int code = page_db_txn_begin(db, false, &txn);
     if (code == page_db_error_ok) {
-        code = freq_page_db_code(freq_entries_open(s, txn, true));
-        if (code == page_db_error_ok) {
-            code = page_db_txn_commit(db, txn);
-        } else {
-            page_db_txn_abort(db, txn);
-        }
+        code = page_db_code(freq_entries_open(s, txn, true));
+        code = page_db_txn_end_code(db, txn, code);
     }
     if (code != page_db_error_ok) {
         return freq_fail_page_db(s, code, "freq_scheduler_new: the schedule cannot be opened");
@@ -88,22 +85,17 @@ FreqSchedulerError freq_scheduler_clear(FreqScheduler *sch)
     if (code == page_db_error_ok) {
         int rc = mdb_drop(txn, sch->schedule, 0);
         rc = rc == MDB_SUCCESS ? mdb_drop(txn, sch->pages, 0) : rc;
-        code = freq_page_db_code(rc);
-        if (code == page_db_error_ok) {
-            code = page_db_txn_commit(sch->page_db, txn);
-        } else {
-            page_db_txn_abort(sch->page_db, txn);
-        }
+        code = page_db_code(rc);
+        code = page_db_txn_end_code(sch->page_db, txn, code);
     }
     return freq_fail_page_db(sch, code, "freq_scheduler_clear: the schedule cannot be written");
 }
 
 FreqSchedulerError freq_scheduler_add(FreqScheduler *sch, const CrawledPage *page)
 {
-    if (sch == NULL || page == NULL) {
-        return sch == NULL ? freq_scheduler_error_invalid
-                           : freq_fail(sch, freq_scheduler_error_invalid,
-                                       "freq_scheduler_add: page is NULL");
+    FreqSchedulerError checked = freq_check(sch, page != NULL, "freq_scheduler_add: page is NULL");
+    if (checked != freq_scheduler_error_ok) {
+        return checked;
     }
     return freq_fail_page_db(sch, (int)page_db_add(sch->page_db, page, NULL),
                              "freq_scheduler_add: the page cannot be added");
@@ -133,7 +125,7 @@ static int next_entry(Taking *t, FreqEntry *entry)
     }
     int rc = freq_entry_seek(t->sch, t->txn, entry);
     t->is_end = rc == MDB_NOTFOUND;
-    return t->is_end ? page_db_error_ok : freq_page_db_code(rc);
+    return t->is_end ? page_db_error_ok : page_db_code(rc);
 }
 
 /* With a margin: whether the page is out, or must wait. */
@@ -166,7 +158,7 @@ static int freq_scheduler_hand_out(Taking *t, FreqEntry *entry, const PageRef *p
         entry->out_crawls = page->n_crawls;
         rc = freq_entry_put(sch, t->txn, entry);
     }
-    return freq_page_db_code(rc);
+    return page_db_code(rc);
 }
 
 /* The next page's turn. */
@@ -194,7 +186,7 @@ static int take_next(Taking *t)
     if (is_wanted) {
         return freq_scheduler_hand_out(t, &entry, &page);
     }
-    return freq_page_db_code(freq_entry_delete(sch, t->txn, &entry));
+    return page_db_code(freq_entry_delete(sch, t->txn, &entry));
 }
 
 static int freq_scheduler_take_all(Taking *t, size_t max_requests)
@@ -224,21 +216,17 @@ static int try_request(Taking *t, size_t max_requests)
         return code;
     }
     code = freq_scheduler_take_all(t, max_requests);
-    if (code == page_db_error_ok) {
-        code = page_db_txn_commit(db, t->txn);
-    } else {
-        page_db_txn_abort(db, t->txn);
-    }
+    code = page_db_txn_end_code(db, t->txn, code);
     return code;
 }
 
 FreqSchedulerError freq_scheduler_request(FreqScheduler *sch, size_t max_requests,
                                           PageRequest **request)
 {
-    if (sch == NULL || request == NULL) {
-        return sch == NULL ? freq_scheduler_error_invalid
-                           : freq_fail(sch, freq_scheduler_error_invalid,
-                                       "freq_scheduler_request: request is NULL");
+    FreqSchedulerError checked =
+        freq_check(sch, request != NULL, "freq_scheduler_request: request is NULL");
+    if (checked != freq_scheduler_error_ok) {
+        return checked;
     }
     Taking t = {.sch = sch};
     buffer_init(&t.url, BUFFER_NO_LIMIT);
@@ -264,7 +252,7 @@ FreqSchedulerError freq_scheduler_count(FreqScheduler *sch, uint64_t *n_pages)
     int code = page_db_txn_begin(sch->page_db, true, &txn);
     if (code == page_db_error_ok) {
         MDB_stat stat;
-        code = freq_page_db_code(mdb_stat(txn, sch->schedule, &stat));
+        code = page_db_code(mdb_stat(txn, sch->schedule, &stat));
         *n_pages = code == page_db_error_ok ? stat.ms_entries : 0;
         page_db_txn_abort(sch->page_db, txn);
     }
@@ -282,7 +270,7 @@ static int freq_scheduler_walk_one(FreqScheduler *sch,
     Buffer url = {.limit = BUFFER_NO_LIMIT};
     int code = page_db_txn_begin(sch->page_db, true, &txn);
     if (code == page_db_error_ok) {
-        code = freq_page_db_code(mdb_cursor_open(txn, sch->schedule, &cursor));
+        code = page_db_code(mdb_cursor_open(txn, sch->schedule, &cursor));
     }
     MDB_val key;
     MDB_val value;
@@ -336,10 +324,10 @@ static int dump_visit(void *context, const FreqEntry *entry, const PageRef *page
 
 FreqSchedulerError freq_scheduler_dump(FreqScheduler *sch, FILE *output)
 {
-    if (sch == NULL || output == NULL) {
-        return sch == NULL ? freq_scheduler_error_invalid
-                           : freq_fail(sch, freq_scheduler_error_invalid,
-                                       "freq_scheduler_dump: output is NULL");
+    FreqSchedulerError checked =
+        freq_check(sch, output != NULL, "freq_scheduler_dump: output is NULL");
+    if (checked != freq_scheduler_error_ok) {
+        return checked;
     }
     int code = freq_scheduler_walk_one(sch, dump_visit, output);
     if (code == page_db_error_ok && ferror(output)) {
@@ -494,7 +482,7 @@ static int load_all(Load *load, MDB_txn *txn)
 {
     FreqScheduler *sch = load->sch;
     double clock = 0.0;
-    int code = freq_page_db_code(freq_clock_read(sch, txn, &clock));
+    int code = page_db_code(freq_clock_read(sch, txn, &clock));
     uint64_t n_pages = page_db_n_pages(sch->page_db, txn);
     Buffer url = {.limit = BUFFER_NO_LIMIT};
     load->n_loaded = 0;
@@ -506,7 +494,7 @@ static int load_all(Load *load, MDB_txn *txn)
         }
         double freq = load->freq_of(load, &page);
         if (is_frequency(freq)) {
-            code = freq_page_db_code(load_page(sch, txn, clock, index, freq));
+            code = page_db_code(load_page(sch, txn, clock, index, freq));
             load->n_loaded++;
         }
     }
@@ -529,11 +517,7 @@ static FreqSchedulerError run_load(Load *load, uint64_t *n_loaded)
             break;
         }
         code = load_all(load, txn);
-        if (code == page_db_error_ok) {
-            code = page_db_txn_commit(sch->page_db, txn);
-        } else {
-            page_db_txn_abort(sch->page_db, txn);
-        }
+        code = page_db_txn_end_code(sch->page_db, txn, code);
     }
     if (n_loaded != NULL) {
         *n_loaded = code == page_db_error_ok ? load->n_loaded : 0;
@@ -562,10 +546,10 @@ FreqSchedulerError freq_scheduler_load_rules(FreqScheduler *sch, const FreqRules
 FreqSchedulerError freq_scheduler_load_mmap(FreqScheduler *sch, MMapArray *freqs)
 {
     MDB_cursor *cursor = NULL;
-    if (sch == NULL || freqs == NULL) {
-        return sch == NULL ? freq_scheduler_error_invalid
-                           : freq_fail(sch, freq_scheduler_error_invalid,
-                                       "freq_scheduler_load_mmap: freqs is NULL");
+    FreqSchedulerError checked =
+        freq_check(sch, freqs != NULL, "freq_scheduler_load_mmap: freqs is NULL");
+    if (checked != freq_scheduler_error_ok) {
+        return checked;
     }
     if (freqs->element_size != sizeof(PageFreq)) {
         return freq_fail(sch, freq_scheduler_error_internal,
@@ -598,15 +582,15 @@ FreqSchedulerError freq_scheduler_load_mmap(FreqScheduler *sch, MMapArray *freqs
 FreqSchedulerError freq_scheduler_cursor_open(FreqScheduler *sch, MDB_cursor **cursor)
 {
     MDB_txn *txn = NULL;
-    if (sch == NULL || cursor == NULL) {
-        return sch == NULL ? freq_scheduler_error_invalid
-                           : freq_fail(sch, freq_scheduler_error_invalid,
-                                       "freq_scheduler_cursor_open: cursor is NULL");
+    FreqSchedulerError checked =
+        freq_check(sch, cursor != NULL, "freq_scheduler_cursor_open: cursor is NULL");
+    if (checked != freq_scheduler_error_ok) {
+        return checked;
     }
     *cursor = NULL;
     int code = page_db_txn_begin(sch->page_db, false, &txn);
     if (code == page_db_error_ok) {
-        code = freq_page_db_code(mdb_cursor_open(txn, sch->schedule, cursor));
+        code = page_db_code(mdb_cursor_open(txn, sch->schedule, cursor));
         if (code != page_db_error_ok) {
             page_db_txn_abort(sch->page_db, txn);
         }
@@ -617,10 +601,10 @@ FreqSchedulerError freq_scheduler_cursor_open(FreqScheduler *sch, MDB_cursor **c
 FreqSchedulerError freq_scheduler_cursor_write(FreqScheduler *sch, MDB_cursor *cursor,
                                                uint64_t hash, float freq)
 {
-    if (sch == NULL || cursor == NULL) {
-        return sch == NULL ? freq_scheduler_error_invalid
-                           : freq_fail(sch, freq_scheduler_error_invalid,
-                                       "freq_scheduler_cursor_write: cursor is NULL");
+    FreqSchedulerError checked =
+        freq_check(sch, cursor != NULL, "freq_scheduler_cursor_write: cursor is NULL");
+    if (checked != freq_scheduler_error_ok) {
+        return checked;
     }
     if (!is_frequency((double)freq)) {
         return freq_scheduler_error_ok;
@@ -634,10 +618,10 @@ FreqSchedulerError freq_scheduler_cursor_write(FreqScheduler *sch, MDB_cursor *c
     MDB_txn *txn = mdb_cursor_txn(cursor);
     double clock = 0.0;
     if (code == page_db_error_ok) {
-        code = freq_page_db_code(freq_clock_read(sch, txn, &clock));
+        code = page_db_code(freq_clock_read(sch, txn, &clock));
     }
     if (code == page_db_error_ok) {
-        code = freq_page_db_code(load_page(sch, txn, clock, index, (double)freq));
+        code = page_db_code(load_page(sch, txn, clock, index, (double)freq));
     }
     return freq_fail_page_db(sch, code,
                              "freq_scheduler_cursor_write: the schedule cannot be written");
@@ -645,10 +629,10 @@ FreqSchedulerError freq_scheduler_cursor_write(FreqScheduler *sch, MDB_cursor *c
 
 FreqSchedulerError freq_scheduler_cursor_commit(FreqScheduler *sch, MDB_cursor *cursor)
 {
-    if (sch == NULL || cursor == NULL) {
-        return sch == NULL ? freq_scheduler_error_invalid
-                           : freq_fail(sch, freq_scheduler_error_invalid,
-                                       "freq_scheduler_cursor_commit: cursor is NULL");
+    FreqSchedulerError checked =
+        freq_check(sch, cursor != NULL, "freq_scheduler_cursor_commit: cursor is NULL");
+    if (checked != freq_scheduler_error_ok) {
+        return checked;
     }
     MDB_txn *txn = mdb_cursor_txn(cursor);
     mdb_cursor_close(cursor);

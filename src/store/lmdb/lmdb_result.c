@@ -5,9 +5,8 @@
 
 #include "base/thread/log.h"
 
-Result lmdb_result(int rc, const char *what)
+Result lmdb_code(int rc)
 {
-    Result result = RESULT_OK;
     switch (rc) {
     case MDB_SUCCESS:
         return RESULT_OK;
@@ -16,28 +15,30 @@ Result lmdb_result(int rc, const char *what)
     case MDB_KEYEXIST:
         return RESULT_EXISTS;
     case MDB_MAP_FULL:
-        result = RESULT_FULL;
-        break;
+        return RESULT_FULL;
+    case MDB_INCOMPATIBLE:
     case MDB_VERSION_MISMATCH:
-        result = RESULT_VERSION;
-        break;
+        return RESULT_VERSION;
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
     case MDB_INVALID:
     case MDB_CURSOR_FULL: /* a tree that leads back to itself */
     case MDB_BAD_VALSIZE: /* a key of nonsense */
-        result = RESULT_DAMAGED;
-        break;
+        return RESULT_DAMAGED;
     case MDB_PANIC:
     case MDB_BAD_TXN: /* a call before this one failed in the same transaction */
-        result = RESULT_IO;
-        break;
+        return RESULT_IO;
     default:
-        result = rc > 0 ? result_of_errno(rc) : RESULT_INTERNAL;
-        break;
+        return rc > 0 ? result_of_errno(rc) : RESULT_INTERNAL;
     }
-    LOG_ERROR("store", "database call failed", "call=%s error=\"%s\"", what, mdb_strerror(rc));
-    return result;
+}
+
+Result lmdb_result(int rc, const char *what)
+{
+    if (rc != MDB_SUCCESS && rc != MDB_NOTFOUND && rc != MDB_KEYEXIST) {
+        LOG_ERROR("store", "database call failed", "call=%s error=\"%s\"", what, mdb_strerror(rc));
+    }
+    return lmdb_code(rc);
 }
 
 /* ---- Tables and rows ---- */
@@ -106,10 +107,14 @@ bool lmdb_rows_next(LmdbRows *rows)
     return rows->code == 0;
 }
 
+int lmdb_rows_close(LmdbRows *rows, int rc)
+{
+    mdb_cursor_close(rows->cursor);
+    return rc != 0 || rows->code == MDB_NOTFOUND ? rc : rows->code;
+}
+
 Result lmdb_rows_end(LmdbRows *rows, Result rc, const char *what)
 {
-    if (rows->cursor != NULL) {
-        mdb_cursor_close(rows->cursor);
-    }
-    return rc != RESULT_OK || rows->code == MDB_NOTFOUND ? rc : lmdb_result(rows->code, what);
+    int code = lmdb_rows_close(rows, 0);
+    return rc != RESULT_OK ? rc : lmdb_result(code, what);
 }

@@ -12,7 +12,9 @@
 
 #include "base/core/result.h"
 
-/* rc is what an mdb_ function returned. MDB_NOTFOUND is RESULT_NOT_FOUND and not logged. */
+/* rc is what an mdb_ function returned. */
+Result lmdb_code(int rc);
+/* The same with a line in the log, but for MDB_NOTFOUND and MDB_KEYEXIST. */
 Result lmdb_result(int rc, const char *what);
 
 /* Opens a table. RESULT_NOT_FOUND: the transaction only reads, and there is no such table. */
@@ -53,7 +55,8 @@ typedef struct LmdbRows {
 void lmdb_rows_begin(LmdbRows *rows, MDB_txn *txn, MDB_dbi table, MDB_val from);
 /* false: there are no further ones, or LMDB has failed. */
 bool lmdb_rows_next(LmdbRows *rows);
-/* rc, or what LMDB has failed with. */
+/* rc, or what LMDB has failed with; first as LMDB's codes. */
+int lmdb_rows_close(LmdbRows *rows, int rc);
 Result lmdb_rows_end(LmdbRows *rows, Result rc, const char *what);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/memory/file.h"
 #include "store/format/page_packs.h"
 #include "store/format/page_record.h"
+#include "store/lmdb/lmdb_result.h"
 #include "store/page_batch/page_writer.h"
 #include "store/page_tables/page_key.h"
 #include "store/page_tables/page_parts.h"
@@ -232,11 +233,7 @@ static int try_batch(Collector *c, const CrawledPage *const *pages, const PageWr
     if (rc == page_db_error_ok && wants_list) {
         rc = page_db_add_complete(c);
     }
-    if (rc == page_db_error_ok) {
-        return page_db_txn_commit(c->db, c->txn);
-    }
-    page_db_txn_abort(c->db, c->txn);
-    return rc;
+    return page_db_txn_end_code(c->db, c->txn, rc);
 }
 
 static bool map_is_small(PageDB *db)
@@ -439,24 +436,16 @@ static int copy_pack(PageDB *db, MDB_txn *txn, const MDB_val *key, const MDB_val
     return n == 0 ? MDB_CORRUPTED : 0;
 }
 
-static bool page_db_scores_is_stopped(const atomic_bool *stop)
-{
-    return stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
-}
-
 static int copy_scores(PageDB *db, MDB_txn *txn, MMapArray *scores, const atomic_bool *stop)
 {
-    MDB_cursor *cursor = NULL;
-    int rc = mdb_cursor_open(txn, db->store->tables.idx2info, &cursor);
-    MDB_val key, value;
-    for (MDB_cursor_op op = MDB_FIRST; rc == 0; op = MDB_NEXT) {
-        rc = mdb_cursor_get(cursor, &key, &value, op);
-        if (rc == 0) {
-            rc = page_db_scores_is_stopped(stop) ? EINTR : copy_pack(db, txn, &key, &value, scores);
-        }
+    LmdbRows rows;
+    int rc = 0;
+    lmdb_rows_begin(&rows, txn, db->store->tables.idx2info, (MDB_val){0});
+    while (rc == 0 && lmdb_rows_next(&rows)) {
+        bool is_stopped = stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
+        rc = is_stopped ? EINTR : copy_pack(db, txn, &rows.key, &rows.value, scores);
     }
-    mdb_cursor_close(cursor);
-    return rc == MDB_NOTFOUND ? 0 : rc;
+    return lmdb_rows_close(&rows, rc);
 }
 
 PageDBError page_db_get_scores(PageDB *db, MMapArray **scores)

@@ -367,11 +367,7 @@ static int open_content(PageDB *db, bool damaged_keys)
     }
     /* Handles that were opened stay open only if their transaction is committed. */
     if (rc != page_db_error_ok || content == CONTENT_OURS) {
-        if (rc == page_db_error_ok) {
-            return page_db_txn_commit(db, txn);
-        }
-        page_db_txn_abort(db, txn);
-        return rc;
+        return page_db_txn_end_code(db, txn, rc);
     }
     page_db_txn_abort(db, txn);
     if (db->store->read_only) {
@@ -382,11 +378,7 @@ static int open_content(PageDB *db, bool damaged_keys)
         return rc;
     }
     rc = page_db_fail_mdb(db, create_content(db->store, txn), "creating the tables");
-    if (rc != page_db_error_ok) {
-        page_db_txn_abort(db, txn);
-        return rc;
-    }
-    return page_db_txn_commit(db, txn);
+    return page_db_txn_end_code(db, txn, rc);
 }
 
 static int open_journal(PageDB *db)
@@ -397,11 +389,7 @@ static int open_journal(PageDB *db)
         return rc;
     }
     rc = page_db_fail_mdb(db, page_store_open_journal(db->store, txn), "opening the journal");
-    if (rc == page_db_error_ok) {
-        return page_db_txn_commit(db, txn);
-    }
-    page_db_txn_abort(db, txn);
-    return rc;
+    return page_db_txn_end_code(db, txn, rc);
 }
 
 /* Whether a file can be mapped as LMDB does it; emulators refuse that sooner than other maps. */

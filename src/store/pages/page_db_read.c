@@ -100,6 +100,15 @@ Result page_db_txn_end(PageDB *db, MDB_txn *txn, Result rc)
     return page_db_txn_commit(db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;
 }
 
+int page_db_txn_end_code(PageDB *db, MDB_txn *txn, int code)
+{
+    if (code == page_db_error_ok) {
+        return page_db_txn_commit(db, txn);
+    }
+    page_db_txn_abort(db, txn);
+    return code;
+}
+
 /* Reading single pages and hosts. */
 
 int page_db_find(PageDB *db, MDB_txn *txn, const char *url, size_t length, uint64_t *index)

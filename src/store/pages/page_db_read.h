@@ -61,6 +61,8 @@ int page_db_txn_commit(PageDB *db, MDB_txn *txn);
 void page_db_txn_abort(PageDB *db, MDB_txn *txn);
 /* Commits when rc is RESULT_OK, else aborts. rc, or RESULT_FULL. */
 Result page_db_txn_end(PageDB *db, MDB_txn *txn, Result rc);
+/* The same for a code of page_db.h, which is then its own or that of the commit. */
+int page_db_txn_end_code(PageDB *db, MDB_txn *txn, int code);
 
 /* Any thread, any time. Returns how often pages were given up so far. */
 uint64_t page_db_check_residence(PageDB *db);

@@ -13,7 +13,7 @@ int page_db_fail(PageDB *db, int code, const char *what)
     return code;
 }
 
-static int code_of_mdb(int rc)
+int page_db_code(int rc)
 {
     switch (rc) {
     case 0:
@@ -64,7 +64,7 @@ int page_db_fail_mdb(PageDB *db, int rc, const char *what)
     }
     char text[MESSAGE_BYTES];
     (void)snprintf(text, sizeof text, "%s: %s", what, mdb_strerror(rc));
-    return page_db_fail(db, code_of_mdb(rc), text);
+    return page_db_fail(db, page_db_code(rc), text);
 }
 
 int page_db_fail_find(PageDB *db, int rc, const char *what)

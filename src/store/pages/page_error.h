@@ -10,6 +10,8 @@
 
 #include "store/pages/page_db_types.h"
 
+/* The code of page_db.h for an LMDB return code or errno. */
+int page_db_code(int rc);
 /* Sets the error of db and returns code. what: "page_db_add: ...". */
 int page_db_fail(PageDB *db, int code, const char *what);
 /* The same for an LMDB return code or errno; 0 is success and leaves the error alone. */

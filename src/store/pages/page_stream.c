@@ -96,31 +96,6 @@ static int decode_record(PageDBLinkStream *es, const MDB_val *key, const MDB_val
     return rc == 0 && more < 0 ? MDB_CORRUPTED : rc;
 }
 
-/* Finds the record that may hold lists behind the last one read. */
-static int seek_behind(PageDBLinkStream *es, MDB_val *key, MDB_val *record)
-{
-    if (!es->started) {
-        return mdb_cursor_get(es->cur, key, record, MDB_FIRST);
-    }
-    uint64_t wanted = es->last + 1;
-    key->mv_size = sizeof wanted;
-    /* cppcheck-suppress autoVariables */
-    key->mv_data = &wanted; /* LMDB replaces it */
-    int rc = mdb_cursor_get(es->cur, key, record, MDB_SET_RANGE);
-    if (rc != 0 && rc != MDB_NOTFOUND) {
-        return rc;
-    }
-    uint64_t found = 0;
-    if (rc == 0) {
-        memcpy(&found, key->mv_data, sizeof found);
-        if (found == wanted) {
-            return 0;
-        }
-        return mdb_cursor_get(es->cur, key, record, MDB_PREV);
-    }
-    return mdb_cursor_get(es->cur, key, record, MDB_LAST);
-}
-
 /* Reads the next records, LINKS_AT_ONCE links or some more, in a transaction of their own. */
 static int page_link_stream_read_block(PageDBLinkStream *es)
 {
@@ -135,7 +110,9 @@ static int page_link_stream_read_block(PageDBLinkStream *es)
     }
     rc = mdb_cursor_open(txn, es->db->store->tables.links, &es->cur);
     if (rc == 0) {
-        rc = seek_behind(es, &key, &record);
+        /* The record that may hold lists behind the last one read. */
+        rc = es->started ? page_links_seek(es->cur, es->last + 1, &key, &record)
+                         : mdb_cursor_get(es->cur, &key, &record, MDB_FIRST);
         while (rc == 0) {
             rc = decode_record(es, &key, &record);
             if (rc == 0 && es->used >= LINKS_AT_ONCE) {

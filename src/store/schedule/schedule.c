@@ -5,30 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/lmdb/lmdb_result.h"
 #include "store/schedule/schedule_gone.h"
+#include "store/schedule/schedule_read.h"
 
 /* ---- The tables of a Schedule, and the bytes of their keys and values ---- */
-
-Result schedule_result(int rc)
-{
-    switch (rc) {
-    case MDB_SUCCESS:
-        return RESULT_OK;
-    case MDB_NOTFOUND:
-        return RESULT_NOT_FOUND;
-    case MDB_MAP_FULL:
-        return RESULT_FULL;
-    case MDB_CORRUPTED:
-    case MDB_PAGE_NOTFOUND:
-    case MDB_INVALID:
-        return RESULT_DAMAGED;
-    case MDB_INCOMPATIBLE:
-    case MDB_VERSION_MISMATCH:
-        return RESULT_VERSION;
-    default:
-        return rc > 0 ? result_of_errno(rc) : RESULT_INTERNAL;
-    }
-}
 
 /* Finds the first key of host at or behind level; *found = SCHEDULE_NO_LEVEL when there is none. */
 static int schedule_find_level(MDB_cursor *cursor, uint32_t host, unsigned level, unsigned *found)
@@ -97,7 +78,7 @@ static int schedule_parking_look(Schedule *schedule, MDB_txn *txn, const uint32_
 
 Result schedule_is_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, bool *parked)
 {
-    return schedule_result(schedule_parking_look(schedule, txn, &host, parked));
+    return lmdb_code(schedule_parking_look(schedule, txn, &host, parked));
 }
 
 /* The host's best level changes from one to another; SCHEDULE_NO_LEVEL: it had or has none. An
@@ -179,6 +160,12 @@ static int find_entries(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_
     return rc;
 }
 
+Result schedule_host_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries)
+{
+    unsigned level = SCHEDULE_NO_LEVEL;
+    return lmdb_code(find_entries(schedule, txn, host, entries, &level));
+}
+
 Result schedule_park(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries)
 {
     bool parked = false;
@@ -188,7 +175,7 @@ Result schedule_park(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *
         rc = find_entries(schedule, txn, host, entries, &level);
     }
     if (rc != MDB_SUCCESS || parked) {
-        return schedule_result(rc);
+        return lmdb_code(rc);
     }
     if (level != SCHEDULE_NO_LEVEL) {
         rc = delete_host(schedule, txn, level, host);
@@ -203,7 +190,7 @@ Result schedule_park(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *
         rc = schedule_number_write(schedule, txn, SCHEDULE_VERSION_LEVEL, SCHEDULE_VERSION_PARKING,
                                    SCHEDULE_HOST_BYTES);
     }
-    return schedule_result(rc);
+    return lmdb_code(rc);
 }
 
 Result schedule_unpark(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries,
@@ -220,7 +207,7 @@ Result schedule_unpark(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t
             rc = schedule_parking_put_host(schedule, txn, *level, host);
         }
     }
-    return schedule_result(rc);
+    return lmdb_code(rc);
 }
 
 Result schedule_parked_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint64_t *hosts)
@@ -242,7 +229,7 @@ Result schedule_parked_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entrie
         *hosts = n;
         mdb_cursor_close(cursor);
     }
-    return schedule_result(rc == MDB_NOTFOUND ? MDB_SUCCESS : rc);
+    return lmdb_code(rc == MDB_NOTFOUND ? MDB_SUCCESS : rc);
 }
 
 Result schedule_parked_hosts(Schedule *schedule, MDB_txn *txn, uint64_t *next, uint32_t *hosts,
@@ -260,7 +247,7 @@ Result schedule_parked_hosts(Schedule *schedule, MDB_txn *txn, uint64_t *next, u
     schedule_store_bytes(id, *next, SCHEDULE_HOST_BYTES);
     int rc = mdb_cursor_open(txn, schedule->hosts, &cursor);
     if (rc != MDB_SUCCESS) {
-        return schedule_result(rc);
+        return lmdb_code(rc);
     }
     rc = mdb_cursor_get(cursor, &key, &data, MDB_GET_BOTH_RANGE);
     while (rc == MDB_SUCCESS && *n < max) {
@@ -272,7 +259,7 @@ Result schedule_parked_hosts(Schedule *schedule, MDB_txn *txn, uint64_t *next, u
         }
     }
     mdb_cursor_close(cursor);
-    return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_code(rc);
 }
 
 /* Entries that are added, removed or moved, and what of it the table of hosts has to know. */
@@ -548,7 +535,7 @@ Result schedule_change(Schedule *schedule, MDB_txn *txn, const ScheduleChange *c
     if (rc == MDB_SUCCESS && parked.change != 0) {
         rc = schedule_note_parked(schedule, txn, parked.change);
     }
-    return schedule_result(rc);
+    return lmdb_code(rc);
 }
 
 static int empty_list(Schedule *schedule, MDB_cursor *cursor, uint32_t host)
@@ -568,14 +555,15 @@ static int forget_lists(Schedule *schedule, MDB_txn *txn)
     MDB_val key;
     MDB_val data;
     int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
-    rc = rc == MDB_SUCCESS ? mdb_cursor_get(cursor, &key, &data, MDB_FIRST) : rc;
-    while (rc == MDB_SUCCESS) {
-        uint32_t host = schedule_key_host(&key);
-        rc = schedule_gone_read(schedule, txn, host, &gone);
+    for (MDB_cursor_op op = MDB_FIRST; rc == MDB_SUCCESS; op = MDB_NEXT_NODUP) {
+        rc = mdb_cursor_get(cursor, &key, &data, op);
+        uint32_t host = rc == MDB_SUCCESS ? schedule_key_host(&key) : 0;
+        if (rc == MDB_SUCCESS) {
+            rc = schedule_gone_read(schedule, txn, host, &gone);
+        }
         if (rc == MDB_SUCCESS && gone.n > 0) {
             rc = schedule_gone_write(schedule, txn, host, &none, gone.n);
         }
-        rc = rc == MDB_SUCCESS ? mdb_cursor_get(cursor, &key, &data, MDB_NEXT_NODUP) : rc;
     }
     mdb_cursor_close(cursor);
     return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
@@ -614,7 +602,7 @@ Result schedule_clear_host(Schedule *schedule, MDB_txn *txn, uint32_t host, uint
     if (cursor != NULL) {
         mdb_cursor_close(cursor);
     }
-    return schedule_result(rc);
+    return lmdb_code(rc);
 }
 
 /* ---- Schedule ---- */
@@ -635,7 +623,7 @@ static Result check_version(MDB_txn *txn, MDB_dbi hosts)
                                    SCHEDULE_HOST_BYTES);
     }
     if (rc != MDB_SUCCESS) {
-        return schedule_result(rc);
+        return lmdb_code(rc);
     }
     return found == SCHEDULE_VERSION || found == SCHEDULE_VERSION_PARKING ? RESULT_OK
                                                                           : RESULT_VERSION;
@@ -688,7 +676,7 @@ Result schedule_open_named(Schedule **schedule, MDB_txn *txn, const char *name,
     if (rc == MDB_SUCCESS) {
         rc = mdb_dbi_open(txn, hosts_name, flags, &s->hosts);
     }
-    Result result = schedule_result(rc);
+    Result result = lmdb_code(rc);
     if (result == RESULT_OK) {
         result = check_version(txn, s->hosts);
     }
@@ -745,7 +733,7 @@ Result schedule_clear(Schedule *schedule, MDB_txn *txn)
     if (rc == MDB_SUCCESS) {
         rc = mdb_drop(txn, schedule->hosts, 0);
     }
-    return rc == MDB_SUCCESS ? check_version(txn, schedule->hosts) : schedule_result(rc);
+    return rc == MDB_SUCCESS ? check_version(txn, schedule->hosts) : lmdb_code(rc);
 }
 
 Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint64_t *hosts)
@@ -775,5 +763,5 @@ Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint
         *entries = of_entries.ms_entries - parked_entries - gone;
         *hosts = of_hosts.ms_entries - parked_hosts - 1 - has_count - has_gone;
     }
-    return rc == MDB_SUCCESS ? result : schedule_result(rc);
+    return rc == MDB_SUCCESS ? result : lmdb_code(rc);
 }

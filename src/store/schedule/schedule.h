@@ -98,8 +98,6 @@ Result schedule_clear(Schedule *schedule, MDB_txn *txn);
 /* Entries in all, and hosts that have any; parked hosts (schedule.h) do not count. O(1). */
 Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint64_t *hosts);
 
-/* The Result of an LMDB code or errno. */
-Result schedule_result(int rc);
 
 /* Schedule parking: hosts that are set aside with all they have scheduled, and brought back.
  *

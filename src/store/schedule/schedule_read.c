@@ -47,7 +47,7 @@ Result schedule_head(Schedule *schedule, MDB_txn *txn, uint32_t host, const Sche
     MDB_cursor *cursor = NULL;
     int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
     if (rc != MDB_SUCCESS) {
-        return schedule_result(rc);
+        return lmdb_code(rc);
     }
     MDB_val key;
     MDB_val data;
@@ -65,7 +65,7 @@ Result schedule_head(Schedule *schedule, MDB_txn *txn, uint32_t host, const Sche
         }
     }
     mdb_cursor_close(cursor);
-    return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_code(rc);
 }
 
 Result schedule_scan(Schedule *schedule, MDB_txn *txn, ScheduleScan *position,
@@ -75,7 +75,7 @@ Result schedule_scan(Schedule *schedule, MDB_txn *txn, ScheduleScan *position,
     MDB_cursor *cursor = NULL;
     int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
     if (rc != MDB_SUCCESS) {
-        return schedule_result(rc);
+        return lmdb_code(rc);
     }
     MDB_val key;
     MDB_val data;
@@ -104,7 +104,7 @@ Result schedule_scan(Schedule *schedule, MDB_txn *txn, ScheduleScan *position,
         }
     }
     mdb_cursor_close(cursor);
-    return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_code(rc);
 }
 
 /* Positions on the first host behind *position, inside its level or in a later one. */
@@ -144,7 +144,7 @@ Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *posi
     MDB_cursor *cursor = NULL;
     int rc = mdb_cursor_open(txn, schedule->hosts, &cursor);
     if (rc != MDB_SUCCESS) {
-        return schedule_result(rc);
+        return lmdb_code(rc);
     }
     MDB_val key;
     MDB_val data;
@@ -165,7 +165,7 @@ Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *posi
         }
     }
     mdb_cursor_close(cursor);
-    return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_code(rc);
 }
 
 Result schedule_level_count(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
@@ -191,7 +191,7 @@ Result schedule_level_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uns
     int read = schedule_gone_read(schedule, txn, host, &gone);
     *entries = of_level - schedule_gone_of_level(&gone, level);
     rc = read == MDB_SUCCESS ? rc : read;
-    return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_code(rc);
 }
 
 Result schedule_host_counts(Schedule *schedule, MDB_txn *txn, uint64_t *from, uint32_t *hosts,
@@ -206,7 +206,7 @@ Result schedule_host_counts(Schedule *schedule, MDB_txn *txn, uint64_t *from, ui
     }
     int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
     if (rc != MDB_SUCCESS) {
-        return schedule_result(rc);
+        return lmdb_code(rc);
     }
     rc = seek_entry(cursor, (uint32_t)*from, NULL, &key, &data);
     while (rc == MDB_SUCCESS) {
@@ -235,35 +235,7 @@ Result schedule_host_counts(Schedule *schedule, MDB_txn *txn, uint64_t *from, ui
     mdb_cursor_close(cursor);
     *n -= *n > 0 && entries[*n - 1] == 0;
     *from = *n == 0 ? (uint64_t)UINT32_MAX + 1 : (uint64_t)hosts[*n - 1] + 1;
-    return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
-}
-
-Result schedule_host_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries)
-{
-    MDB_cursor *cursor = NULL;
-    *entries = 0;
-    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
-    if (rc != MDB_SUCCESS) {
-        return schedule_result(rc);
-    }
-    MDB_val key;
-    MDB_val data;
-    ScheduleGone gone;
-    rc = schedule_gone_read(schedule, txn, host, &gone);
-    if (rc == MDB_SUCCESS) {
-        *entries -= gone.n; /* the table has them */
-        rc = seek_entry(cursor, host, NULL, &key, &data);
-    }
-    while (rc == MDB_SUCCESS && schedule_key_host(&key) == host) {
-        size_t of_level = 0;
-        rc = mdb_cursor_count(cursor, &of_level);
-        *entries += of_level;
-        if (rc == MDB_SUCCESS) {
-            rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT_NODUP);
-        }
-    }
-    mdb_cursor_close(cursor);
-    return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_code(rc);
 }
 
 /* ---- Page levels ---- */

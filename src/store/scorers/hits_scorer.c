@@ -2,12 +2,19 @@
 
 #include <stdlib.h>
 
+#include "store/rank/rank_vector.h"
+
 #define FIRST_PAGES 1000u
 
-static int hits_scorer_fail(HitsScorer *hs, HitsScorerError code, const char *what)
+/* The codes of the scorer are those of rank_vector.h. */
+_Static_assert((int)hits_scorer_error_memory == RANK_MEMORY &&
+                   (int)hits_scorer_error_internal == RANK_INTERNAL &&
+                   (int)hits_scorer_error_precision == RANK_PRECISION,
+               "codes of rank_vector.h");
+
+static HitsScorerError hits_scorer_fail(HitsScorer *hs, HitsScorerError code, const char *what)
 {
-    error_set(hs->error, (int)code, what);
-    return (int)code;
+    return (HitsScorerError)rank_fail(hs->error, (int)code, "hits_scorer_new", what);
 }
 
 HitsScorerError hits_scorer_new(HitsScorer **hs, PageDB *db)
@@ -31,12 +38,10 @@ HitsScorerError hits_scorer_new(HitsScorer **hs, PageDB *db)
         return hits_scorer_error_memory;
     }
     if (db == NULL || db->txn_manager == NULL) {
-        return (HitsScorerError)hits_scorer_fail(p, hits_scorer_error_internal,
-                                                 "hits_scorer_new: db is NULL, or was not opened");
+        return hits_scorer_fail(p, hits_scorer_error_internal, "db is NULL, or was not opened");
     }
     if (hits_new(&p->hits, db->path, FIRST_PAGES) != hits_error_ok) {
-        return (HitsScorerError)hits_scorer_fail(p, hits_scorer_error_internal,
-                                                 "hits_scorer_new: the files cannot be opened");
+        return hits_scorer_fail(p, hits_scorer_error_internal, "the files cannot be opened");
     }
     p->hits->stop = &p->stopping;
     p->hits->jump = HITS_SCORER_JUMP;
@@ -109,35 +114,17 @@ int hits_scorer_update(void *state)
     HitsScorer *hs = state;
     error_clean(hs->error);
     ScoreInput input = {.graph = NULL};
-    Result rc = score_input_read(&input, hs->page_db, hs->use_content_scores != 0,
-                                 hs->only_diff_domain != 0, &hs->stopping);
-    if (rc != RESULT_OK) {
-        score_input_free(&input);
-        return hits_scorer_fail(
-            hs, rc == RESULT_MEMORY ? hits_scorer_error_memory : hits_scorer_error_internal,
-            rc == RESULT_CLOSED ? "hits_scorer_update: stopped"
-                                : "hits_scorer_update: the links cannot be read");
+    int code = score_input_read(&input, hs->page_db, hs->use_content_scores != 0,
+                                hs->only_diff_domain != 0, &hs->stopping);
+    if (code == RANK_OK) {
+        hs->hits->scores = input.scores;
+        code = (int)hits_compute_graph(hs->hits, input.graph);
+        hs->hits->scores = NULL;
     }
-    hs->hits->scores = input.scores;
-    HitsError code = hits_compute_graph(hs->hits, input.graph);
-    hs->hits->scores = NULL;
     score_input_free(&input);
-    switch (code) {
-    case hits_error_ok:
-        return hits_scorer_error_ok;
-    case hits_error_precision: /* told, and harmless: the scores are the best there are */
-        (void)hits_scorer_fail(hs, hits_scorer_error_precision,
-                               "hits_scorer_update: precision was not reached");
-        return hits_scorer_error_ok;
-    case hits_error_memory:
-        return hits_scorer_fail(hs, hits_scorer_error_memory, "hits_scorer_update: out of memory");
-    case hits_error_stopped:
-    case hits_error_internal:
-    default:
-        return hits_scorer_fail(hs, hits_scorer_error_internal,
-                                code == hits_error_stopped ? "hits_scorer_update: stopped"
-                                                           : "hits_scorer_update: no result");
-    }
+    code = score_input_end(hs->error, code, "hits_scorer_update");
+    /* Told, and harmless: the scores are the best there are. */
+    return code == RANK_PRECISION ? (int)hits_scorer_error_ok : code;
 }
 
 void hits_scorer_setup(HitsScorer *hs, Scorer *scorer)

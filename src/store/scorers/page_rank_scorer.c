@@ -2,14 +2,20 @@
 
 #include <stdlib.h>
 
-#include "store/rank/link_graph.h"
+#include "store/rank/rank_vector.h"
 
 #define FIRST_PAGES 1000u
 
-static int page_rank_scorer_fail(PageRankScorer *prs, PageRankScorerError code, const char *what)
+/* The codes of the scorer are those of rank_vector.h. */
+_Static_assert((int)page_rank_scorer_error_memory == RANK_MEMORY &&
+                   (int)page_rank_scorer_error_internal == RANK_INTERNAL &&
+                   (int)page_rank_scorer_error_precision == RANK_PRECISION,
+               "codes of rank_vector.h");
+
+static PageRankScorerError page_rank_scorer_fail(PageRankScorer *prs, PageRankScorerError code,
+                                                 const char *what)
 {
-    error_set(prs->error, (int)code, what);
-    return (int)code;
+    return (PageRankScorerError)rank_fail(prs->error, (int)code, "page_rank_scorer_new", what);
 }
 
 PageRankScorerError page_rank_scorer_new(PageRankScorer **prs, PageDB *db)
@@ -33,13 +39,12 @@ PageRankScorerError page_rank_scorer_new(PageRankScorer **prs, PageDB *db)
         return page_rank_scorer_error_memory;
     }
     if (db == NULL || db->txn_manager == NULL) {
-        return (PageRankScorerError)page_rank_scorer_fail(
-            p, page_rank_scorer_error_internal,
-            "page_rank_scorer_new: db is NULL, or was not opened");
+        return page_rank_scorer_fail(p, page_rank_scorer_error_internal,
+                                     "db is NULL, or was not opened");
     }
     if (page_rank_new(&p->page_rank, db->path, FIRST_PAGES) != page_rank_error_ok) {
-        return (PageRankScorerError)page_rank_scorer_fail(
-            p, page_rank_scorer_error_internal, "page_rank_scorer_new: the files cannot be opened");
+        return page_rank_scorer_fail(p, page_rank_scorer_error_internal,
+                                     "the files cannot be opened");
     }
     p->page_rank->stop = &p->stopping;
     atomic_store(&p->damping, p->page_rank->damping);
@@ -154,7 +159,15 @@ void page_rank_scorer_stop(void *state, bool stop)
     atomic_store(&prs->stopping, stop);
 }
 
-static PageRankError page_rank_scorer_compute(PageRankScorer *prs, const ScoreInput *input)
+static int page_rank_scorer_code(Result rc)
+{
+    if (rc == RESULT_MEMORY) {
+        return RANK_MEMORY;
+    }
+    return rc == RESULT_CLOSED ? RANK_STOPPED : RANK_INTERNAL;
+}
+
+static int page_rank_scorer_compute(PageRankScorer *prs, const ScoreInput *input)
 {
     PageRank *pr = prs->page_rank;
     const PageRankOutside *outside = prs->outside;
@@ -165,21 +178,16 @@ static PageRankError page_rank_scorer_compute(PageRankScorer *prs, const ScoreIn
                                    input->graph->n_pages, &prs->stopping, &weights);
         if (rc != RESULT_OK) {
             pr->scores = NULL;
-            return rc == RESULT_MEMORY   ? page_rank_error_memory
-                   : rc == RESULT_CLOSED ? page_rank_error_stopped
-                                         : page_rank_error_internal;
+            return page_rank_scorer_code(rc);
         }
         pr->scores = weights;
     }
-    PageRankError code = page_rank_compute_graph(pr, input->graph);
+    int code = (int)page_rank_compute_graph(pr, input->graph);
     pr->scores = NULL;
-    if (outside != NULL && (code == page_rank_error_ok || code == page_rank_error_precision) &&
-        pr->jumping > 0.0) {
+    if (outside != NULL && (code == RANK_OK || code == RANK_PRECISION) && pr->jumping > 0.0) {
         double whole = (double)pr->total_score / pr->jumping;
         Result rc = outside->publish(outside->context, pr, whole, &prs->stopping);
-        code = rc == RESULT_OK       ? code
-               : rc == RESULT_CLOSED ? page_rank_error_stopped
-                                     : page_rank_error_internal;
+        code = rc == RESULT_OK ? code : page_rank_scorer_code(rc);
     }
     (void)mmap_array_delete(weights);
     return code;
@@ -190,35 +198,13 @@ int page_rank_scorer_update(void *state)
     PageRankScorer *prs = state;
     error_clean(prs->error);
     ScoreInput input = {.graph = NULL};
-    Result rc = score_input_read(&input, prs->page_db, prs->use_content_scores != 0,
-                                 prs->only_diff_domain != 0, &prs->stopping);
-    if (rc != RESULT_OK) {
-        score_input_free(&input);
-        return page_rank_scorer_fail(
-            prs,
-            rc == RESULT_MEMORY ? page_rank_scorer_error_memory : page_rank_scorer_error_internal,
-            rc == RESULT_CLOSED ? "page_rank_scorer_update: stopped"
-                                : "page_rank_scorer_update: the links cannot be read");
+    int code = score_input_read(&input, prs->page_db, prs->use_content_scores != 0,
+                                prs->only_diff_domain != 0, &prs->stopping);
+    if (code == RANK_OK) {
+        code = page_rank_scorer_compute(prs, &input);
     }
-    PageRankError code = page_rank_scorer_compute(prs, &input);
     score_input_free(&input);
-    switch (code) {
-    case page_rank_error_ok:
-        return page_rank_scorer_error_ok;
-    case page_rank_error_precision:
-        return page_rank_scorer_fail(prs, page_rank_scorer_error_precision,
-                                     "page_rank_scorer_update: precision was not reached");
-    case page_rank_error_memory:
-        return page_rank_scorer_fail(prs, page_rank_scorer_error_memory,
-                                     "page_rank_scorer_update: out of memory");
-    case page_rank_error_stopped:
-    case page_rank_error_internal:
-    default:
-        return page_rank_scorer_fail(prs, page_rank_scorer_error_internal,
-                                     code == page_rank_error_stopped
-                                         ? "page_rank_scorer_update: stopped"
-                                         : "page_rank_scorer_update: no result");
-    }
+    return score_input_end(prs->error, code, "page_rank_scorer_update");
 }
 
 void page_rank_scorer_setup(PageRankScorer *prs, Scorer *scorer)

@@ -4,6 +4,7 @@
 
 #include "store/pages/page_db_read.h"
 #include "store/pages/page_stream.h"
+#include "store/rank/rank_vector.h"
 
 static Result read_graph(ScoreInput *input, PageDB *db, bool only_diff_domain,
                          const atomic_bool *stop)
@@ -37,11 +38,30 @@ static Result read_scores(ScoreInput *input, PageDB *db, const atomic_bool *stop
     return RESULT_OK;
 }
 
-Result score_input_read(ScoreInput *input, PageDB *db, bool with_scores, bool only_diff_domain,
-                        const atomic_bool *stop)
+int score_input_read(ScoreInput *input, PageDB *db, bool with_scores, bool only_diff_domain,
+                     const atomic_bool *stop)
 {
     Result rc = read_graph(input, db, only_diff_domain, stop);
-    return rc == RESULT_OK && with_scores ? read_scores(input, db, stop) : rc;
+    if (rc == RESULT_OK && with_scores) {
+        rc = read_scores(input, db, stop);
+    }
+    if (rc == RESULT_OK) {
+        return RANK_OK;
+    }
+    if (rc == RESULT_MEMORY) {
+        return RANK_MEMORY;
+    }
+    return rc == RESULT_CLOSED ? RANK_STOPPED : RANK_INTERNAL;
+}
+
+int score_input_end(Error *error, int code, const char *who)
+{
+    static const char *const words[] = {[RANK_MEMORY] = "out of memory",
+                                        [RANK_INTERNAL] = "no result",
+                                        [RANK_PRECISION] = "precision was not reached",
+                                        [RANK_STOPPED] = "stopped"};
+    int told = code == RANK_STOPPED ? RANK_INTERNAL : code;
+    return code == RANK_OK ? code : rank_fail(error, told, who, words[code]);
 }
 
 void score_input_free(ScoreInput *input)

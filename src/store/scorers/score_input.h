@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/core/error.h"
 #include "base/thread/mutex.h"
 #include "base/core/result.h"
 #include "store/rank/link_graph.h"
@@ -23,12 +24,15 @@ typedef struct ScoreInput {
     MMapArray *scores; /* in a file that has no name any more; NULL: not asked for */
 } ScoreInput;
 
-/* input is empty. RESULT_CLOSED: *stop became true; RESULT_MEMORY, RESULT_IO. Whatever the result,
- * input is then freed. */
-Result score_input_read(ScoreInput *input, PageDB *db, bool with_scores, bool only_diff_domain,
-                        const atomic_bool *stop);
+/* input is empty. A code of rank_vector.h: RANK_STOPPED, RANK_MEMORY, RANK_INTERNAL. Whatever the
+ * code, input is then freed. */
+int score_input_read(ScoreInput *input, PageDB *db, bool with_scores, bool only_diff_domain,
+                     const atomic_bool *stop);
 /* Makes it empty. */
 void score_input_free(ScoreInput *input);
+/* What a scorer's update answers to the code (rank_vector.h) of who's computation, told in error.
+ */
+int score_input_end(Error *error, int code, const char *who);
 
 /* The page that a scorer looked up last to estimate one that it links to: a page's links come
  * together. Any thread. */

@@ -30,6 +30,29 @@ WarcBytes warc_bytes_trim(WarcBytes bytes)
     return bytes;
 }
 
+bool warc_field_split(WarcBytes line, WarcField *field)
+{
+    const char *colon = line.length == 0 ? NULL : memchr(line.bytes, ':', line.length);
+    if (colon == NULL) {
+        return false;
+    }
+    size_t n = (size_t)(colon - line.bytes);
+    field->name = warc_bytes_trim(warc_bytes(line.bytes, n));
+    field->value = warc_bytes_trim(warc_bytes(colon + 1, line.length - n - 1));
+    return true;
+}
+
+bool warc_fields_find(const WarcField *fields, size_t n, const char *name, WarcBytes *value)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (warc_bytes_are(fields[i].name, name)) {
+            *value = fields[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool warc_bytes_number(WarcBytes bytes, uint64_t max, uint64_t *number)
 {
     uint64_t n = 0;

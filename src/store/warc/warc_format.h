@@ -20,11 +20,21 @@ typedef struct WarcBytes {
     size_t length;
 } WarcBytes;
 
+/* "name: value". */
+typedef struct WarcField {
+    WarcBytes name;
+    WarcBytes value;
+} WarcField;
+
 static inline WarcBytes warc_bytes(const char *bytes, size_t length)
 {
     return (WarcBytes){.bytes = bytes, .length = length};
 }
 
+/* Takes a line apart, without blanks around both; false: it has no colon. */
+bool warc_field_split(WarcBytes line, WarcField *field);
+/* The value of the first field of a name, whatever its case; false: there is none. */
+bool warc_fields_find(const WarcField *fields, size_t n, const char *name, WarcBytes *value);
 /* Equal without regard to the case of ASCII letters; word is a C string in lower case. */
 bool warc_bytes_are(WarcBytes bytes, const char *word);
 /* Without blanks and tabs at either end. */

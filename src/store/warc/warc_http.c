@@ -94,22 +94,11 @@ static Result warc_http_append_status(Buffer *out, WarcBytes line)
     return RESULT_OK;
 }
 
-typedef struct HeaderField {
-    WarcBytes name;
-    WarcBytes value;
-} HeaderField;
-
 /* False for lines without a name: folded ones, garbage. */
-static bool split_field(WarcBytes line, HeaderField *field)
+static bool split_field(WarcBytes line, WarcField *field)
 {
-    const char *colon = line.length == 0 ? NULL : memchr(line.bytes, ':', line.length);
-    if (colon == NULL || line.bytes[0] == ' ' || line.bytes[0] == '\t') {
-        return false;
-    }
-    size_t n = (size_t)(colon - line.bytes);
-    field->name = warc_bytes_trim(warc_bytes(line.bytes, n));
-    field->value = warc_bytes_trim(warc_bytes(colon + 1, line.length - n - 1));
-    return true;
+    return line.length > 0 && line.bytes[0] != ' ' && line.bytes[0] != '\t' &&
+           warc_field_split(line, field);
 }
 
 static bool contradicts_gzip(WarcBytes body, WarcTruncation truncated)
@@ -121,7 +110,7 @@ static bool contradicts_gzip(WarcBytes body, WarcTruncation truncated)
 }
 
 /* Would this field contradict the body it is stored with? */
-static bool contradicts(const HeaderField *field, WarcBytes body, WarcTruncation truncated)
+static bool contradicts(const WarcField *field, WarcBytes body, WarcTruncation truncated)
 {
     switch (field->name.length) {
     case 17:
@@ -183,7 +172,7 @@ Result warc_http_response(WarcBytes header, WarcBytes body, WarcTruncation trunc
         if (line.text.length == 0) {
             break; /* what follows are trailers of the chunks: no part of the header */
         }
-        HeaderField field;
+        WarcField field;
         if (split_field(line.text, &field) && contradicts(&field, body, truncated)) {
             buffer_append_string(out, RENAMED);
         }
@@ -201,7 +190,7 @@ bool warc_http_is_conditional(WarcBytes header)
     const char *end = header.bytes + header.length;
     for (const char *at = header.bytes; at < end;) {
         HeaderLine line = line_at(at, end);
-        HeaderField field;
+        WarcField field;
         if (split_field(line.text, &field) && (warc_bytes_are(field.name, "if-none-match") ||
                                                warc_bytes_are(field.name, "if-modified-since"))) {
             return true;
@@ -270,7 +259,7 @@ static Result parse_fields(WarcBytes block, HeaderLine line, WarcHttp *http)
         if (!line.crlf) {
             return RESULT_INVALID;
         }
-        HeaderField field;
+        WarcField field;
         if (line.text.length == 0) {
             http->header_length = (size_t)(line.next - block.bytes);
             return RESULT_OK;
