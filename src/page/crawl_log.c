@@ -535,22 +535,6 @@ static uint64_t checksum_of(const Head *head, const void *lines)
     return hash_64(lines, head->length, hash_64(&copy, sizeof copy, MAGIC));
 }
 
-static Result crawl_log_pending_write_at(int fd, const void *bytes, size_t length, off_t offset)
-{
-    const char *from = bytes;
-    for (size_t done = 0; done < length;) {
-        ssize_t n = pwrite(fd, from + done, length - done, offset + (off_t)done);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            return result_of_errno(n < 0 ? errno : ENOSPC);
-        }
-        done += (size_t)n;
-    }
-    return RESULT_OK;
-}
-
 Result crawl_log_pending_write(int pending, int log, uint64_t serial, const Buffer *lines)
 {
     struct stat st;
@@ -561,27 +545,11 @@ Result crawl_log_pending_write(int pending, int log, uint64_t serial, const Buff
         head.offset = (uint64_t)st.st_size;
     }
     head.checksum = checksum_of(&head, text);
-    Result rc = crawl_log_pending_write_at(pending, text, head.length, (off_t)sizeof head);
-    return rc == RESULT_OK ? crawl_log_pending_write_at(pending, &head, sizeof head, 0) : rc;
+    Result rc = file_write_at(pending, text, head.length, sizeof head);
+    return rc == RESULT_OK ? file_write_at(pending, &head, sizeof head, 0) : rc;
 }
 
 /* ---- the next start ---- */
-
-static Result crawl_log_pending_read_at(int fd, void *bytes, size_t length, off_t offset)
-{
-    char *to = bytes;
-    for (size_t done = 0; done < length;) {
-        ssize_t n = pread(fd, to + done, length - done, offset + (off_t)done);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            return n < 0 ? result_of_errno(errno) : RESULT_DAMAGED;
-        }
-        done += (size_t)n;
-    }
-    return RESULT_OK;
-}
 
 /* The lines that are pending; RESULT_NOT_FOUND when the file has none of that serial, whole. */
 static Result read_pending(int fd, uint64_t serial, Head *head, char **lines)
@@ -592,7 +560,7 @@ static Result read_pending(int fd, uint64_t serial, Head *head, char **lines)
         return result_of_errno(errno);
     }
     if ((uint64_t)st.st_size < sizeof *head ||
-        crawl_log_pending_read_at(fd, head, sizeof *head, 0) != RESULT_OK || head->magic != MAGIC ||
+        file_read_at(fd, head, sizeof *head, 0) != RESULT_OK || head->magic != MAGIC ||
         head->serial != serial || head->length > (uint64_t)st.st_size - sizeof *head) {
         return RESULT_NOT_FOUND;
     }
@@ -600,7 +568,7 @@ static Result read_pending(int fd, uint64_t serial, Head *head, char **lines)
     if (*lines == NULL) {
         return RESULT_MEMORY;
     }
-    Result rc = crawl_log_pending_read_at(fd, *lines, head->length, (off_t)sizeof *head);
+    Result rc = file_read_at(fd, *lines, head->length, sizeof *head);
     return rc == RESULT_OK && checksum_of(head, *lines) != head->checksum ? RESULT_NOT_FOUND : rc;
 }
 
@@ -653,7 +621,7 @@ static Result crawl_log_pending_complete(int log, const Head *head, const char *
     for (uint64_t i = has; i < head->length; i++) {
         *repaired += lines[i] == '\n';
     }
-    return crawl_log_pending_write_at(log, lines + has, head->length - has, (off_t)size);
+    return file_write_at(log, lines + has, head->length - has, size);
 }
 
 Result crawl_log_pending_repair(const char *pending_path, const char *log_path, uint64_t serial,

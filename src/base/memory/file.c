@@ -118,25 +118,56 @@ Result file_replace(const char *path, const void *bytes, size_t n)
     Path folder;
     const char *slash = strrchr(path, '/');
     int length = slash == NULL ? 1 : (int)(slash - path) + 1;
-    int fd = open(file_path(&folder, "%.*s", length, slash == NULL ? "." : path),
-                  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return file_sync_folder(file_path(&folder, "%.*s", length, slash == NULL ? "." : path));
+}
+
+Result file_write(int fd, const void *bytes, size_t n)
+{
+    const char *from = bytes;
+    for (size_t done = 0; done < n;) {
+        ssize_t put = write(fd, from + done, n - done);
+        if (put == 0 || (put < 0 && errno != EINTR)) {
+            return put == 0 ? RESULT_FULL : result_of_errno(errno);
+        }
+        done += put > 0 ? (size_t)put : 0;
+    }
+    return RESULT_OK;
+}
+
+Result file_write_at(int fd, const void *bytes, size_t n, uint64_t at)
+{
+    const char *from = bytes;
+    for (size_t done = 0; done < n;) {
+        ssize_t put = pwrite(fd, from + done, n - done, (off_t)(at + done));
+        if (put == 0 || (put < 0 && errno != EINTR)) {
+            return put == 0 ? RESULT_FULL : result_of_errno(errno);
+        }
+        done += put > 0 ? (size_t)put : 0;
+    }
+    return RESULT_OK;
+}
+
+Result file_read_at(int fd, void *bytes, size_t n, uint64_t at)
+{
+    char *to = bytes;
+    for (size_t done = 0; done < n;) {
+        ssize_t got = pread(fd, to + done, n - done, (off_t)(at + done));
+        if (got == 0 || (got < 0 && errno != EINTR)) {
+            return got == 0 ? RESULT_DAMAGED : result_of_errno(errno);
+        }
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return RESULT_OK;
+}
+
+Result file_sync_folder(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     Result rc = fd < 0 || fsync(fd) != 0 ? result_of_errno(errno) : RESULT_OK;
     if (fd >= 0) {
         (void)close(fd);
     }
     return rc;
-}
-
-static Result file_write(int to, const char *bytes, size_t n)
-{
-    for (size_t done = 0; done < n;) {
-        ssize_t put = write(to, bytes + done, n - done);
-        if (put < 0) {
-            return result_of_errno(errno);
-        }
-        done += (size_t)put;
-    }
-    return RESULT_OK;
 }
 
 Result file_copy(int from, uint64_t at, uint64_t n, int to)

@@ -41,6 +41,13 @@ Result file_map_scratch(void **map, size_t n);
 /* Writes the bytes beside their place, syncs them, and puts them there: after a crash the file is
  * the old one or the new one, whole. */
 Result file_replace(const char *path, const void *bytes, size_t n);
+/* Writes all of it where the file stands, or at a place; however the system cuts it up. */
+Result file_write(int fd, const void *bytes, size_t n);
+Result file_write_at(int fd, const void *bytes, size_t n, uint64_t at);
+/* Reads n bytes at a place. RESULT_DAMAGED: the file ends before. */
+Result file_read_at(int fd, void *bytes, size_t n, uint64_t at);
+/* Makes the names in a folder durable. */
+Result file_sync_folder(const char *path);
 /* Appends up to n bytes of the one from place `at` on to the other, and nothing behind the end of
  * the first. */
 Result file_copy(int from, uint64_t at, uint64_t n, int to);

@@ -28,13 +28,8 @@ Result warc_files_failed(const char *step, const char *path)
 
 Result warc_files_sync_directory(const char *directory)
 {
-    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
-        return warc_files_failed("open", directory);
-    }
-    Result rc = fsync(fd) == 0 ? RESULT_OK : warc_files_failed("sync", directory);
-    (void)close(fd);
-    return rc;
+    return file_sync_folder(directory) == RESULT_OK ? RESULT_OK
+                                                    : warc_files_failed("sync", directory);
 }
 
 /* ---- listing ---- */

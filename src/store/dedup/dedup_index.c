@@ -532,15 +532,6 @@ uint64_t dedup_index_count(const DedupIndex *index)
 
 /* ---- looking up ---- */
 
-static Result dedup_read(int fd, void *bytes, size_t length, uint64_t at)
-{
-    ssize_t n = pread(fd, bytes, length, (off_t)at);
-    if (n < 0) {
-        return result_of_errno(errno);
-    }
-    return (size_t)n == length ? RESULT_OK : RESULT_DAMAGED;
-}
-
 /* The entry of a key among some that ascend. RESULT_NOT_FOUND: it is none of them. */
 static Result dedup_bisect(const DedupEntry *entries, size_t n, uint64_t key, uint64_t *place)
 {
@@ -579,8 +570,8 @@ static Result dedup_find_place(const DedupIndex *index, uint64_t key, uint64_t *
         uint64_t guess = step < GUESSES ? dedup_guess(&low, &high, key) : low.place + left / 2;
         uint64_t from = guess - low.place > n / 2 ? guess - n / 2 : low.place;
         from = from < high.place - n ? from : high.place - n;
-        Result rc =
-            dedup_read(index->payloads, window, (size_t)n * sizeof *window, from * sizeof *window);
+        Result rc = file_read_at(index->payloads, window, (size_t)n * sizeof *window,
+                                 from * sizeof *window);
         if (rc != RESULT_OK) {
             return rc;
         }
@@ -604,7 +595,7 @@ Result dedup_index_find(DedupIndex *index, const WarcDigest *payload, WarcOrigin
     if (rc != RESULT_OK) {
         return rc;
     }
-    rc = dedup_read(index->originals, &record, sizeof record, place);
+    rc = file_read_at(index->originals, &record, sizeof record, place);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -620,6 +611,6 @@ Result dedup_index_find(DedupIndex *index, const WarcDigest *payload, WarcOrigin
     original->uri.length = record.url_length;
     original->date = (WallTime){record.date_us};
     original->id = (WarcId){.bytes = {0}};
-    return dedup_read(index->originals, original->uri.data, record.url_length,
-                      place + sizeof record);
+    return file_read_at(index->originals, original->uri.data, record.url_length,
+                        place + sizeof record);
 }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -272,21 +271,6 @@ static void empty_arrays(Drum *drum)
 
 /* ---- opening ---- */
 
-static Result open_directory(const char *path, int *directory)
-{
-    if (mkdir(path, 0755) != 0 && errno != EEXIST) {
-        return result_of_errno(errno);
-    }
-    *directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (*directory < 0) {
-        return result_of_errno(errno);
-    }
-    if (flock(*directory, LOCK_EX | LOCK_NB) != 0) {
-        return errno == EWOULDBLOCK ? RESULT_LOCKED : result_of_errno(errno);
-    }
-    return RESULT_OK;
-}
-
 static void drum_free(Drum *drum)
 {
     while (drum->sealed != NULL) {
@@ -328,7 +312,7 @@ Result drum_open(Drum **result, const DrumOptions *options, DrumRecovery *recove
     Result rc = drum->arrays != NULL && drum->arrays_room != NULL ? RESULT_OK : RESULT_MEMORY;
     if (rc == RESULT_OK) {
         empty_arrays(drum);
-        rc = open_directory(options->directory, &drum->directory);
+        rc = drum_directory_open(options->directory, &drum->directory);
         drum->options.directory = NULL;
     }
     if (rc == RESULT_OK) {
@@ -365,6 +349,18 @@ static Result flush_array(Drum *drum, unsigned bucket)
     return rc;
 }
 
+/* Writes a whole element; returns the byte behind it. */
+static uint8_t *drum_element_put(uint8_t *at, const uint8_t *head, size_t head_bytes,
+                                 const DrumElement *element)
+{
+    at = mempcpy(at, head, head_bytes);
+    if (element->key.bytes.length > 0) {
+        at = mempcpy(at, element->key.bytes.bytes, element->key.bytes.length);
+    }
+    return element->value.length > 0 ? mempcpy(at, element->value.bytes, element->value.length)
+                                     : at;
+}
+
 /* An element larger than an array is a block of its own. */
 static Result append_large(Drum *drum, unsigned bucket, const uint8_t *head, size_t head_bytes,
                            const DrumElement *element, DrumBytes auxiliary)
@@ -374,13 +370,7 @@ static Result append_large(Drum *drum, unsigned bucket, const uint8_t *head, siz
     if (keys == NULL) {
         return RESULT_MEMORY;
     }
-    memcpy(keys, head, head_bytes);
-    if (element->key.bytes.length > 0) {
-        memcpy(keys + head_bytes, element->key.bytes.bytes, element->key.bytes.length);
-    }
-    if (element->value.length > 0) {
-        memcpy(keys + length - element->value.length, element->value.bytes, element->value.length);
-    }
+    (void)drum_element_put(keys, head, head_bytes, element);
     DrumBlock block = {.bucket = bucket, .elements = 1, .first_sequence = drum->sequence};
     Result rc = drum_file_append(drum->collecting, &block, (DrumBytes){keys, length}, auxiliary);
     free(keys);
@@ -390,18 +380,8 @@ static Result append_large(Drum *drum, unsigned bucket, const uint8_t *head, siz
 static void append_small(Drum *drum, DrumArray *array, const uint8_t *head, size_t head_bytes,
                          const DrumElement *element, DrumBytes auxiliary)
 {
-    uint8_t *at = array->bytes + array->front;
-    memcpy(at, head, head_bytes);
-    at += head_bytes;
-    if (element->key.bytes.length > 0) {
-        memcpy(at, element->key.bytes.bytes, element->key.bytes.length);
-        at += element->key.bytes.length;
-    }
-    if (element->value.length > 0) {
-        memcpy(at, element->value.bytes, element->value.length);
-        at += element->value.length;
-    }
-    array->front = (uint32_t)(at - array->bytes);
+    const uint8_t *end = drum_element_put(array->bytes + array->front, head, head_bytes, element);
+    array->front = (uint32_t)(end - array->bytes);
     if (auxiliary.length > 0) {
         array->back += (uint32_t)auxiliary.length;
         memcpy(array->bytes + drum->options.array_bytes - array->back, auxiliary.bytes,

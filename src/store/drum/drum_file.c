@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "base/core/hash.h"
 #include "base/core/varint.h"
 #include "base/memory/buffer.h"
+#include "base/memory/file.h"
 
 /* ---- The bucket files of a directory ---- */
 
@@ -53,6 +55,21 @@ Result drum_generations_list_files(int directory, uint64_t **numbers, size_t *n)
         qsort(*numbers, *n, sizeof **numbers, drum_generation_compare_numbers);
     }
     return rc;
+}
+
+Result drum_directory_open(const char *path, int *directory)
+{
+    if (mkdir(path, 0755) != 0 && errno != EEXIST) {
+        return result_of_errno(errno);
+    }
+    *directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*directory < 0) {
+        return result_of_errno(errno);
+    }
+    if (flock(*directory, LOCK_EX | LOCK_NB) != 0) {
+        return errno == EWOULDBLOCK ? RESULT_LOCKED : result_of_errno(errno);
+    }
+    return RESULT_OK;
 }
 
 /* ---- The bucket file of one DRUM generation ---- */
@@ -108,31 +125,10 @@ _Static_assert(sizeof(DrumFileHeader) == DRUM_FILE_HEADER, "file header");
 _Static_assert(sizeof(DrumBlockHeader) == DRUM_BLOCK_HEADER, "block header");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bucket files are little-endian");
 
-Result drum_read_at(int fd, void *bytes, size_t length, uint64_t offset)
-{
-    char *at = bytes;
-    while (length > 0) {
-        ssize_t n = pread(fd, at, length, (off_t)offset);
-        if (n < 0) {
-            if (errno == EINTR) {
-                continue;
-            }
-            return result_of_errno(errno);
-        }
-        if (n == 0) {
-            return RESULT_DAMAGED;
-        }
-        at += n;
-        offset += (uint64_t)n;
-        length -= (size_t)n;
-    }
-    return RESULT_OK;
-}
-
 /* Reads the header at offset. RESULT_DAMAGED: there is none, or a broken one. */
 static Result drum_block_read_header(const DrumFile *file, uint64_t offset, DrumBlockHeader *header)
 {
-    Result rc = drum_read_at(file->fd, header, sizeof *header, offset);
+    Result rc = file_read_at(file->fd, header, sizeof *header, offset);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -358,7 +354,7 @@ static Result read_section(const DrumFile *file, const DrumBlock *block, bool au
     }
     uint64_t offset = block->offset + sizeof header + (auxiliaries ? block->keys_bytes : 0);
     size_t length = auxiliaries ? block->auxiliary_bytes : block->keys_bytes;
-    rc = drum_read_at(file->fd, bytes, length, offset);
+    rc = file_read_at(file->fd, bytes, length, offset);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -398,7 +394,7 @@ static Result find_header(Scan *scan, uint64_t start, uint64_t *found)
     for (uint64_t at = drum_block_padded(start); at + DRUM_BLOCK_HEADER <= scan->file_bytes;) {
         uint64_t left = scan->file_bytes - at;
         size_t length = left < WINDOW ? (size_t)left : WINDOW;
-        rc = drum_read_at(scan->file->fd, window, length, at);
+        rc = file_read_at(scan->file->fd, window, length, at);
         if (rc != RESULT_OK) {
             break;
         }
@@ -554,7 +550,7 @@ Result drum_file_recover(DrumFile *file, bool repair, bool everything, DrumRecov
     }
     Scan scan = {.file = file, .file_bytes = (uint64_t)status.st_size};
     DrumFileHeader header = {0};
-    Result rc = drum_read_at(file->fd, &header, sizeof header, 0);
+    Result rc = file_read_at(file->fd, &header, sizeof header, 0);
     if (rc != RESULT_OK && rc != RESULT_DAMAGED) {
         return rc;
     }

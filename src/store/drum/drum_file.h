@@ -84,9 +84,6 @@ Result drum_file_sync_shared(const DrumFile *file);
  * inside the durable part is added to recovery and skipped. */
 Result drum_file_recover(DrumFile *file, bool repair, bool everything, DrumRecovery *recovery);
 
-/* Reads length bytes at offset; RESULT_DAMAGED when the file ends before them. */
-Result drum_read_at(int fd, void *bytes, size_t length, uint64_t offset);
-
 /* Reads a section of a block and checks it; bytes has room for it. RESULT_DAMAGED, RESULT_IO. */
 Result drum_file_read_keys(const DrumFile *file, const DrumBlock *block, uint8_t *bytes);
 Result drum_file_read_auxiliaries(const DrumFile *file, const DrumBlock *block, uint8_t *bytes);
@@ -96,6 +93,9 @@ void drum_file_name(uint64_t generation, char *name);
 /* False when name is not one of a bucket file. */
 bool drum_file_parse_name(const char *name, uint64_t *generation);
 
+/* Opens a directory, which is made unless it is there, and locks it. RESULT_LOCKED. The descriptor
+ * is to be closed in any case, unless it is negative. */
+Result drum_directory_open(const char *path, int *directory);
 /* The numbers of the generations that have a file in a directory, ascending; the caller frees the
  * array. */
 Result drum_generations_list_files(int directory, uint64_t **numbers, size_t *n);

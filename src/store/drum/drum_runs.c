@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -159,7 +158,7 @@ static void runs_rewind(RunsReader *reader)
 
 static Result runs_read_header(const RunsReader *reader, RunsBlock *header)
 {
-    Result rc = drum_read_at(reader->fd, header, sizeof *header, reader->next);
+    Result rc = file_read_at(reader->fd, header, sizeof *header, reader->next);
     return rc == RESULT_OK && header->checksum != runs_block_checksum(header) ? RESULT_DAMAGED : rc;
 }
 
@@ -180,7 +179,7 @@ static Result runs_load(RunsReader *reader, uint64_t key)
     buffer_reset(&reader->block);
     rc = buffer_reserve(&reader->block, header.bytes);
     if (rc == RESULT_OK) {
-        rc = drum_read_at(reader->fd, reader->block.data, header.bytes,
+        rc = file_read_at(reader->fd, reader->block.data, header.bytes,
                           reader->next + sizeof header);
     }
     if (rc != RESULT_OK) {
@@ -242,16 +241,12 @@ static Result runs_close_block(Runs *runs)
                         .bytes = (uint32_t)bytes};
     header.checksum = runs_block_checksum(&header);
     memcpy(runs->block.data, &header, sizeof header);
-    for (size_t done = 0; done < runs->block.length;) {
-        ssize_t n = write(runs->out, runs->block.data + done, runs->block.length - done);
-        if (n < 0 && errno != EINTR) {
-            return result_of_errno(errno);
-        }
-        done += n > 0 ? (size_t)n : 0;
+    Result rc = file_write(runs->out, runs->block.data, runs->block.length);
+    if (rc == RESULT_OK) {
+        runs->n = 0;
+        runs->block.length = sizeof header;
     }
-    runs->n = 0;
-    runs->block.length = sizeof header;
-    return RESULT_OK;
+    return rc;
 }
 
 static Result runs_write(Runs *runs, uint64_t key, DrumBytes value)
@@ -499,18 +494,12 @@ static Result runs_visit(void *context, const char *name)
 
 static Result runs_open_all(Runs *runs, const char *directory)
 {
-    if (mkdir(directory, 0755) != 0 && errno != EEXIST) {
-        return result_of_errno(errno);
-    }
     runs->path = strdup(directory);
-    runs->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (runs->path == NULL || runs->directory < 0) {
-        return runs->path == NULL ? RESULT_MEMORY : result_of_errno(errno);
+    Result rc =
+        runs->path == NULL ? RESULT_MEMORY : drum_directory_open(directory, &runs->directory);
+    if (rc == RESULT_OK) {
+        rc = runs_manifest_read(directory, &runs->manifest);
     }
-    if (flock(runs->directory, LOCK_EX | LOCK_NB) != 0) {
-        return errno == EWOULDBLOCK ? RESULT_LOCKED : result_of_errno(errno);
-    }
-    Result rc = runs_manifest_read(directory, &runs->manifest);
     uint32_t n = runs->manifest.n_runs;
     runs->manifest.n_runs = 0;
     for (uint32_t i = 0; rc == RESULT_OK && i < n; i++) {

@@ -612,9 +612,7 @@ static Result foreign_reader_read_head(ForeignReader *reader, ForeignRecord *rec
         !warc_bytes_number(value, UINT64_MAX, block)) {
         return foreign_reader_damaged(reader, "no Content-Length, or a bad one");
     }
-    return *block > reader->max_block
-               ? foreign_reader_damaged(reader, "longer than a record may be")
-               : RESULT_OK;
+    return RESULT_OK;
 }
 
 /* ---- the record ---- */
@@ -667,9 +665,7 @@ static Result read_arc_line(ForeignReader *reader, ForeignRecord *record, uint64
     record->type = is_web ? WARC_RESPONSE : WARC_METADATA;
     record->fields[record->n_fields++] =
         (WarcField){.name = warc_bytes("WARC-IP-Address", 15), .value = ip};
-    return *block > reader->max_block
-               ? foreign_reader_damaged(reader, "longer than a record may be")
-               : RESULT_OK;
+    return RESULT_OK;
 }
 
 static Result find_arc_line(ForeignReader *reader, ForeignRecord *record, size_t *head,
@@ -718,8 +714,12 @@ Result foreign_reader_next(ForeignReader *reader, ForeignRecord *record)
         rc = find_head(reader, &head);
         rc = rc == RESULT_OK ? foreign_reader_read_head(reader, record, head, &block) : rc;
     }
-    rc = rc == RESULT_OK ? foreign_reader_told(reader, need(reader, head + (size_t)block, &cut))
-                         : rc;
+    if (rc == RESULT_OK && block > reader->max_block) {
+        return foreign_reader_damaged(reader, "longer than a record may be");
+    }
+    if (rc == RESULT_OK) {
+        rc = foreign_reader_told(reader, need(reader, head + (size_t)block, &cut));
+    }
     if (rc == RESULT_OK && cut) {
         return foreign_reader_damaged(reader, "it is cut");
     }
@@ -746,20 +746,15 @@ static bool find_word(ForeignReader *reader)
     return found != NULL;
 }
 
-/* No word tells where a record of ARC begins: the next one is that of the next member. */
-static Result pass_arc(ForeignReader *reader)
-{
-    uint64_t passed = 0;
-    return foreign_stream_skip_member(reader->stream, &passed);
-}
-
 Result foreign_reader_pass(ForeignReader *reader)
 {
     size_t length = 0;
     const char *bytes = foreign_stream_bytes(reader->stream, &length);
+    uint64_t passed = 0;
     reader->to_take = 0;
     if (reader->is_arc) {
-        return pass_arc(reader);
+        /* No word tells where a record of ARC begins: the next one is that of the next member. */
+        return foreign_stream_skip_member(reader->stream, &passed);
     }
     if (foreign_reader_begins_record(bytes, length) &&
         reader->offset != foreign_stream_member(reader->stream)) {
@@ -767,7 +762,7 @@ Result foreign_reader_pass(ForeignReader *reader)
     }
     while (!find_word(reader)) {
         size_t before = 0;
-        uint64_t passed = 0;
+        passed = 0;
         (void)foreign_stream_bytes(reader->stream, &before);
         Result rc = foreign_stream_fill(reader->stream, before + 65536);
         (void)foreign_stream_bytes(reader->stream, &length);

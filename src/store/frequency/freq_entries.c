@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "store/schedule/schedule_types.h"
+
 /* ---- How the codes of LMDB and PageDB become a FreqScheduler's ---- */
 
 FreqSchedulerError freq_fail(FreqScheduler *sch, FreqSchedulerError code, const char *what)
@@ -63,10 +65,8 @@ static void key_write(const FreqEntry *entry, unsigned char key[KEY_BYTES])
 {
     uint64_t bits = 0;
     memcpy(&bits, &entry->time, sizeof bits);
-    for (unsigned i = 0; i < 8; i++) {
-        key[i] = (unsigned char)(bits >> (56 - 8 * i));
-        key[8 + i] = (unsigned char)(entry->index >> (56 - 8 * i));
-    }
+    schedule_store_bytes(key, bits, 8);
+    schedule_store_bytes(key + 8, entry->index, 8);
 }
 
 bool freq_entry_read(const MDB_val *key, const MDB_val *value, FreqEntry *entry)
@@ -75,12 +75,8 @@ bool freq_entry_read(const MDB_val *key, const MDB_val *value, FreqEntry *entry)
         return false;
     }
     const unsigned char *bytes = key->mv_data;
-    uint64_t bits = 0;
-    entry->index = 0;
-    for (unsigned i = 0; i < 8; i++) {
-        bits = bits << 8 | bytes[i];
-        entry->index = entry->index << 8 | bytes[8 + i];
-    }
+    uint64_t bits = schedule_load_bytes(bytes, 8);
+    entry->index = schedule_load_bytes(bytes + 8, 8);
     memcpy(&entry->time, &bits, sizeof bits);
     bytes = value->mv_data;
     memcpy(&entry->freq, bytes, 4);
@@ -168,20 +164,9 @@ int freq_entry_seek(const FreqScheduler *sch, MDB_txn *txn, FreqEntry *entry)
 /* The virtual time of now: that of the first entry. */
 int freq_clock_read(const FreqScheduler *sch, MDB_txn *txn, double *time)
 {
-    MDB_cursor *cursor = NULL;
-    *time = 0.0;
-    int rc = mdb_cursor_open(txn, sch->schedule, &cursor);
-    if (rc != MDB_SUCCESS) {
-        return rc;
-    }
-    MDB_val key;
-    MDB_val value;
-    rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
-    FreqEntry first;
-    if (rc == MDB_SUCCESS && freq_entry_read(&key, &value, &first)) {
-        *time = first.time;
-    }
-    mdb_cursor_close(cursor);
+    FreqEntry first = {.time = 0.0};
+    int rc = freq_entry_seek(sch, txn, &first);
+    *time = rc == MDB_SUCCESS ? first.time : 0.0;
     return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
 }
 

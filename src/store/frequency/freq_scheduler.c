@@ -9,6 +9,7 @@
 
 #include "base/core/clock.h"
 #include "store/frequency/freq_entries.h"
+#include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_store.h"
 #include "store/pages/page_db_read.h"
 #include "store/pages/page_error.h"
@@ -230,10 +231,10 @@ FreqSchedulerError freq_scheduler_request(FreqScheduler *sch, size_t max_request
     }
     Taking t = {.sch = sch};
     buffer_init(&t.url, BUFFER_NO_LIMIT);
-    int code = try_request(&t, max_requests);
-    while (code == page_db_error_full && page_db_grow(sch->page_db) == page_db_error_ok) {
+    int code = page_db_error_ok;
+    do {
         code = try_request(&t, max_requests);
-    }
+    } while (code == page_db_error_full && page_db_grow(sch->page_db) == page_db_error_ok);
     if (code != page_db_error_ok) {
         page_request_delete(t.request);
         t.request = NULL;
@@ -251,9 +252,9 @@ FreqSchedulerError freq_scheduler_count(FreqScheduler *sch, uint64_t *n_pages)
     *n_pages = 0;
     int code = page_db_txn_begin(sch->page_db, true, &txn);
     if (code == page_db_error_ok) {
-        MDB_stat stat;
+        MDB_stat stat = {.ms_entries = 0};
         code = page_db_code(mdb_stat(txn, sch->schedule, &stat));
-        *n_pages = code == page_db_error_ok ? stat.ms_entries : 0;
+        *n_pages = stat.ms_entries;
         page_db_txn_abort(sch->page_db, txn);
     }
     return freq_fail_page_db(sch, code, "freq_scheduler_count: the schedule cannot be read");
@@ -266,20 +267,18 @@ static int freq_scheduler_walk_one(FreqScheduler *sch,
                                    void *context)
 {
     MDB_txn *txn = NULL;
-    MDB_cursor *cursor = NULL;
+    LmdbRows rows;
     Buffer url = {.limit = BUFFER_NO_LIMIT};
     int code = page_db_txn_begin(sch->page_db, true, &txn);
-    if (code == page_db_error_ok) {
-        code = page_db_code(mdb_cursor_open(txn, sch->schedule, &cursor));
+    if (code != page_db_error_ok) {
+        return code;
     }
-    MDB_val key;
-    MDB_val value;
     bool is_end = false;
-    while (code == page_db_error_ok && !is_end &&
-           mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0) {
+    lmdb_rows_begin(&rows, txn, sch->schedule, (MDB_val){0});
+    while (code == page_db_error_ok && !is_end && lmdb_rows_next(&rows)) {
         FreqEntry entry;
         PageRef page;
-        if (!freq_entry_read(&key, &value, &entry) ||
+        if (!freq_entry_read(&rows.key, &rows.value, &entry) ||
             page_db_get(sch->page_db, txn, entry.index, &page, &url) != page_db_error_ok) {
             code = page_db_error_internal;
         } else {
@@ -287,12 +286,10 @@ static int freq_scheduler_walk_one(FreqScheduler *sch,
             is_end = visit(context, &entry, &page) != 0;
         }
     }
-    if (cursor != NULL) {
-        mdb_cursor_close(cursor);
-    }
+    int rc = lmdb_rows_close(&rows, 0);
     page_db_txn_abort(sch->page_db, txn);
     buffer_destroy(&url);
-    return code;
+    return code == page_db_error_ok ? page_db_code(rc) : code;
 }
 
 typedef struct Walk {
@@ -506,19 +503,14 @@ static int load_all(Load *load, MDB_txn *txn)
 static FreqSchedulerError run_load(Load *load, uint64_t *n_loaded)
 {
     FreqScheduler *sch = load->sch;
-    int code = page_db_error_full;
-    bool is_first = true;
-    while (code == page_db_error_full &&
-           (is_first || page_db_grow(sch->page_db) == page_db_error_ok)) {
-        is_first = false;
+    int code = page_db_error_ok;
+    do {
         MDB_txn *txn = NULL;
         code = page_db_txn_begin(sch->page_db, false, &txn);
-        if (code != page_db_error_ok) {
-            break;
+        if (code == page_db_error_ok) {
+            code = page_db_txn_end_code(sch->page_db, txn, load_all(load, txn));
         }
-        code = load_all(load, txn);
-        code = page_db_txn_end_code(sch->page_db, txn, code);
-    }
+    } while (code == page_db_error_full && page_db_grow(sch->page_db) == page_db_error_ok);
     if (n_loaded != NULL) {
         *n_loaded = code == page_db_error_ok ? load->n_loaded : 0;
     }
@@ -555,11 +547,8 @@ FreqSchedulerError freq_scheduler_load_mmap(FreqScheduler *sch, MMapArray *freqs
         return freq_fail(sch, freq_scheduler_error_internal,
                          "freq_scheduler_load_mmap: not an array of PageFreq");
     }
-    FreqSchedulerError code = freq_scheduler_error_full;
-    bool is_first = true;
-    while (code == freq_scheduler_error_full &&
-           (is_first || page_db_grow(sch->page_db) == page_db_error_ok)) {
-        is_first = false;
+    FreqSchedulerError code = freq_scheduler_error_ok;
+    do {
         code = freq_scheduler_cursor_open(sch, &cursor);
         if (code != freq_scheduler_error_ok) {
             return code;
@@ -573,7 +562,7 @@ FreqSchedulerError freq_scheduler_load_mmap(FreqScheduler *sch, MMapArray *freqs
         } else {
             freq_scheduler_cursor_abort(sch, cursor);
         }
-    }
+    } while (code == freq_scheduler_error_full && page_db_grow(sch->page_db) == page_db_error_ok);
     return code;
 }
 

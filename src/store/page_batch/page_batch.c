@@ -232,20 +232,7 @@ static void free_arrays(PageBatch *batch)
     free(batch->fresh);
     free(batch->crawls);
     free(batch->targets);
-    batch->refs = NULL;
-    batch->sorted = NULL;
-    batch->urls = NULL;
-    batch->lengths = NULL;
-    batch->cross = NULL;
-    batch->node_of = NULL;
-    batch->nodes = NULL;
-    batch->fresh = NULL;
-    batch->crawls = NULL;
-    batch->targets = NULL;
-    batch->m_refs = 0;
-    batch->m_nodes = 0;
-    batch->m_crawls = 0;
-    batch->m_targets = 0;
+    *batch = (PageBatch){.arena = batch->arena, .scratch = batch->scratch};
 }
 
 void page_batch_delete(PageBatch *batch)

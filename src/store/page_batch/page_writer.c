@@ -9,26 +9,13 @@
 #include "store/format/page_packs.h"
 #include "store/page_tables/page_parts.h"
 
+#define PREFETCH 6u /* elements ahead of the loops over scattered memory */
+
 /* Writing the nodes of a batch to the tables.
  *
  * What: the last step of a batch. Each table is written once, in order of its keys, so that every
- * page of LMDB's trees is changed once: hash2idx, idx2info, then links.
- * Owns: nothing. It uses the batch's arrays of references as scratch, so these are gone afterwards.
- * Threads: the one with the write transaction.
- * Errors: LMDB codes, ENOMEM, PAGE_FLUSH_STOPPED; the transaction must then be aborted. */
-
-typedef struct PageFlush {
-    PageBatch *batch;
-    PageDBStore *store;
-    MDB_txn *txn;
-    const PageSink *sink; /* is told of better paths; NULL: nobody */
-    int sink_code;        /* what the sink stopped it with */
-} PageFlush;
-
-/* PAGE_FLUSH_STOPPED: the sink did, sink_code says how. */
-#define PAGE_FLUSH_STOPPED (-1)
-
-#define PREFETCH 6u /* elements ahead of the loops over scattered memory */
+ * page of LMDB's trees is changed once: hash2idx, idx2info, then links. The batch's arrays of
+ * references are scratch for it, so these are gone afterwards. */
 
 /* The crawl that the batch has of a node, or NULL. */
 static const PageCrawl *page_flush_crawl_of(const PageBatch *batch, const PageNode *node)
@@ -44,20 +31,20 @@ static int compare_by_index(const void *a, const void *b, void *context)
     return (x > y) - (x < y);
 }
 
-static int page_flush_tell_improved(PageFlush *f, const PageNode *node)
+static int page_flush_tell_improved(PageWriter *w, const PageNode *node)
 {
-    if (f->sink == NULL || f->sink->improved == NULL) {
+    if (w->sink == NULL || w->sink->improved == NULL) {
         return 0;
     }
     PageRef ref = page_node_ref(node, NULL);
-    f->sink_code = f->sink->improved(f->sink->context, &ref);
-    return f->sink_code == 0 ? 0 : PAGE_FLUSH_STOPPED;
+    w->sink_code = w->sink->improved(w->sink->context, &ref);
+    return w->sink_code == 0 ? 0 : PAGE_WRITER_STOPPED;
 }
 
 /* Known pages that were crawled or got a better path, in order of index. */
-static int store_changed(PageFlush *f, PagePackEditor *infos)
+static int store_changed(PageWriter *w, PagePackEditor *infos)
 {
-    PageBatch *batch = f->batch;
+    PageBatch *batch = w->batch;
     size_t n = 0;
     /* The sort's scratch is free by now and has room for every node. */
     uint32_t *changed = batch->node_of;
@@ -72,20 +59,20 @@ static int store_changed(PageFlush *f, PagePackEditor *infos)
     }
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        page_store_looked_up(f->store, 1);
+        page_store_looked_up(w->store, 1);
         PageNode *node = &batch->nodes[changed[i]];
         rc = page_node_rewrite(node, page_flush_crawl_of(batch, node), infos, &batch->scratch);
         if (rc == 0 && node->moved) {
-            rc = page_flush_tell_improved(f, node);
+            rc = page_flush_tell_improved(w, node);
         }
     }
     return rc;
 }
 
 /* Lists of links, in order of index. */
-static int page_flush_links(PageFlush *f)
+static int page_flush_links(PageWriter *w)
 {
-    PageBatch *batch = f->batch;
+    PageBatch *batch = w->batch;
     uint32_t *order = batch->node_of;
     for (size_t i = 0; i < batch->n_crawls; i++) {
         order[i] = batch->crawls[i].node;
@@ -94,56 +81,55 @@ static int page_flush_links(PageFlush *f)
         qsort_r(order, batch->n_crawls, sizeof *order, compare_by_index, batch->nodes);
     }
     PageLinksWriter links;
-    int rc = page_links_writer_begin(&links, f->txn, f->store->tables.links);
+    int rc = page_links_writer_begin(&links, w->txn, w->store->tables.links);
     for (size_t i = 0; rc == 0 && i < batch->n_crawls; i++) {
         const PageNode *node = &batch->nodes[order[i]];
         const PageBatchCrawl *crawl = &batch->crawls[node->crawl];
         if (crawl->links != NULL) {
-            page_store_looked_up(f->store, 1);
+            page_store_looked_up(w->store, 1);
             rc = page_links_writer_put(&links, node->index, crawl->links, crawl->links_length);
         }
     }
     return page_links_writer_end(&links, rc);
 }
 
-static int store_infos(PageFlush *f)
+static int store_infos(PageWriter *w)
 {
     PagePackEditor infos;
-    int rc = page_pack_editor_begin(&infos, f->txn, f->store->tables.idx2info, f->store->journal);
+    int rc = page_pack_editor_begin(&infos, w->txn, w->store->tables.idx2info, w->store->journal);
     if (rc == 0) {
-        rc = store_changed(f, &infos);
+        rc = store_changed(w, &infos);
     }
     if (rc == 0) {
         /* New pages: appended in order of index. */
-        rc = 0;
-        for (size_t i = 0; rc == 0 && i < f->batch->n_fresh; i++) {
-            size_t ahead = i + PREFETCH < f->batch->n_fresh ? i + PREFETCH : i;
-            __builtin_prefetch(f->batch->nodes[f->batch->fresh[ahead]].url);
-            const PageNode *node = &f->batch->nodes[f->batch->fresh[i]];
-            rc = page_node_append(node, page_flush_crawl_of(f->batch, node), &infos,
-                                  &f->batch->scratch);
+        for (size_t i = 0; rc == 0 && i < w->batch->n_fresh; i++) {
+            size_t ahead = i + PREFETCH < w->batch->n_fresh ? i + PREFETCH : i;
+            __builtin_prefetch(w->batch->nodes[w->batch->fresh[ahead]].url);
+            const PageNode *node = &w->batch->nodes[w->batch->fresh[i]];
+            rc = page_node_append(node, page_flush_crawl_of(w->batch, node), &infos,
+                                  &w->batch->scratch);
         }
     }
     return page_pack_editor_end(&infos, rc);
 }
 
-static int page_flush(PageFlush *f)
+static int page_flush(PageWriter *w)
 {
     /* Entries of hash2idx, in order: new pages, and those whose depth in their entry changed. */
     MDB_cursor *cursor = NULL;
-    int rc = mdb_cursor_open(f->txn, f->store->tables.hash2idx, &cursor);
-    for (size_t i = 0; rc == 0 && i < f->batch->n_nodes; i++) {
-        const PageNode *node = &f->batch->nodes[i];
-        page_store_looked_up(f->store, 1);
+    int rc = mdb_cursor_open(w->txn, w->store->tables.hash2idx, &cursor);
+    for (size_t i = 0; rc == 0 && i < w->batch->n_nodes; i++) {
+        const PageNode *node = &w->batch->nodes[i];
+        page_store_looked_up(w->store, 1);
         if (page_node_has_new_entry(node)) {
             rc = page_node_store_entry(cursor, node);
         }
     }
     mdb_cursor_close(cursor);
     if (rc == 0) {
-        rc = store_infos(f);
+        rc = store_infos(w);
     }
-    return rc == 0 ? page_flush_links(f) : rc;
+    return rc == 0 ? page_flush_links(w) : rc;
 }
 
 /* ---- Writing a batch ---- */
@@ -397,9 +383,7 @@ static int add_references(PageWriter *w, const PageWrite *pages, size_t n)
 
 static int store_all(PageWriter *w)
 {
-    PageFlush flush = {.batch = w->batch, .store = w->store, .txn = w->txn, .sink = w->sink};
-    int rc = page_flush(&flush);
-    w->sink_code = flush.sink_code;
+    int rc = page_flush(w);
     if (rc == 0 && w->batch->n_fresh > 0) {
         rc = page_store_set_n_pages(w->store, w->txn, w->n_pages);
     }
@@ -413,7 +397,6 @@ int page_writer_write(PageWriter *w, const PageWrite *pages, size_t n)
         rc = page_batch_resolve(w->batch, w->store, w->txn);
     }
     if (rc == 0) {
-        rc = 0;
         size_t ref = 0;
         for (size_t i = 0; rc == 0 && i < n; i++) {
             PageNode *node = page_batch_node(w->batch, ref);

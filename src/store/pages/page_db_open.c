@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "store/pages/page_db_read.h"
+#include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "base/thread/mutex.h"
 #include "store/format/page_packs.h"
@@ -48,32 +49,15 @@ typedef struct PageClaim PageClaim;
  * Threads: the one that opens the database.
  * Errors: errno and LMDB codes. */
 
-#define PAGE_DIRECTORY_PATH_BYTES 4096
-
 /* Writes the tables of a database without pages into a transaction. */
 typedef int (*PageDirectoryFill)(void *context, MDB_txn *txn);
 
 #define DIRECTORY_MODE 0775
 
-static int file_path(const char *directory, const char *name, char out[PAGE_DIRECTORY_PATH_BYTES])
+/* Makes the names in a folder durable; 0 or errno. */
+static int sync_directory(const char *path)
 {
-    int n = snprintf(out, PAGE_DIRECTORY_PATH_BYTES, "%s/%s", directory, name);
-    return n < 0 || n >= PAGE_DIRECTORY_PATH_BYTES ? ENAMETOOLONG : 0;
-}
-
-/* Makes the names in the directory, or with "..", its own name durable. */
-static int sync_directory(const char *directory, const char *name)
-{
-    char path[PAGE_DIRECTORY_PATH_BYTES];
-    int rc = file_path(directory, name, path);
-    int fd = rc == 0 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (rc == 0 && (fd < 0 || fsync(fd) != 0)) {
-        rc = errno;
-    }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return rc;
+    return file_sync_folder(path) == RESULT_OK ? 0 : errno;
 }
 
 /* What a new database is made of. */
@@ -111,25 +95,22 @@ static int create_env(const Fresh *fresh, const char *path, const char *file)
     if (rc == 0 && rename(path, file) != 0) {
         rc = errno;
     }
-    return rc == 0 ? sync_directory(fresh->directory, ".") : rc;
+    return rc == 0 ? sync_directory(fresh->directory) : rc;
 }
 
 /* LMDB begins a file with a write that is not synced, and refuses half of it ever after. So a new
  * one is made under another name; the lock on the directory keeps processes from making two. */
 static int create_file(const Fresh *fresh, const char *file)
 {
-    char path[PAGE_DIRECTORY_PATH_BYTES];
+    Path path;
     struct stat st;
     if (stat(file, &st) == 0 && st.st_size > 0) {
         return 0;
     }
-    int rc = file_path(fresh->directory, "data.mdb.new", path);
-    int fd = rc == 0 ? open(fresh->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (rc == 0 && (fd < 0 || flock(fd, LOCK_EX) != 0)) {
-        rc = errno;
-    }
+    int fd = open(fresh->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 || flock(fd, LOCK_EX) != 0 ? errno : 0;
     if (rc == 0 && (stat(file, &st) != 0 || st.st_size == 0)) {
-        rc = create_env(fresh, path, file);
+        rc = create_env(fresh, file_path(&path, "%s/data.mdb.new", fresh->directory), file);
     }
     if (fd >= 0) {
         (void)close(fd);
@@ -141,41 +122,25 @@ static int create_file(const Fresh *fresh, const char *file)
  * in. */
 static int page_directory_create(const char *directory, PageDirectoryFill fill, void *context)
 {
-    char file[PAGE_DIRECTORY_PATH_BYTES];
+    Path path;
     struct stat st;
     Fresh fresh = {.directory = directory, .fill = fill, .context = context};
-    int rc = file_path(directory, "data.mdb", file);
-    if (rc != 0) {
-        return rc;
-    }
-    rc = mkdir(directory, DIRECTORY_MODE) == 0 ? sync_directory(directory, "..") : errno;
+    int rc = mkdir(directory, DIRECTORY_MODE) == 0
+                 ? sync_directory(file_path(&path, "%s/..", directory))
+                 : errno;
     if (rc == EEXIST) {
         rc = stat(directory, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
     }
-    return rc == 0 ? create_file(&fresh, file) : rc;
-}
-
-/* Whether it holds one already; failed receives the path of the file that is missing. */
-static int page_directory_check(const char *directory, char failed[PAGE_DIRECTORY_PATH_BYTES])
-{
-    struct stat st;
-    int rc = file_path(directory, "data.mdb", failed);
-    if (rc != 0) {
-        (void)snprintf(failed, PAGE_DIRECTORY_PATH_BYTES, "%s", directory);
-        return rc;
-    }
-    return stat(failed, &st) == 0 ? 0 : errno;
+    return rc == 0 ? create_file(&fresh, file_path(&path, "%s/data.mdb", directory)) : rc;
 }
 
 /* Removes the files and, when nothing else is in it, the directory. */
 static void page_directory_remove(const char *directory)
 {
     static const char *const names[] = {"data.mdb", "lock.mdb", "data.mdb.new"};
-    char file[PAGE_DIRECTORY_PATH_BYTES];
+    Path path;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (file_path(directory, names[i], file) == 0) {
-            (void)unlink(file);
-        }
+        (void)unlink(file_path(&path, "%s/%s", directory, names[i]));
     }
     (void)rmdir(directory);
 }
@@ -190,25 +155,18 @@ struct PageClaim {
 static Mutex list_mutex = {.handle = PTHREAD_MUTEX_INITIALIZER, .rank = RANK_TABLE};
 static PageClaim *list; /* guarded by list_mutex */
 
-static int page_claim_find_file(const char *directory, struct stat *st)
-{
-    char path[PAGE_DIRECTORY_PATH_BYTES];
-    int n = snprintf(path, sizeof path, "%s/data.mdb", directory);
-    if (n < 0 || n >= (int)sizeof path) {
-        return ENAMETOOLONG;
-    }
-    return stat(path, st) == 0 ? 0 : errno;
-}
-
 /* Claims the database whose file is directory/data.mdb. On failure *claim is NULL. */
 static int page_claim_take(PageClaim **claim, const char *directory)
 {
+    Path path;
     struct stat st;
     *claim = NULL;
-    int rc = page_claim_find_file(directory, &st);
-    PageClaim *mine = rc == 0 ? malloc(sizeof *mine) : NULL;
+    if (stat(file_path(&path, "%s/data.mdb", directory), &st) != 0) {
+        return errno;
+    }
+    PageClaim *mine = malloc(sizeof *mine);
     if (mine == NULL) {
-        return rc == 0 ? ENOMEM : rc;
+        return ENOMEM;
     }
     *mine = (PageClaim){.device = st.st_dev, .file = st.st_ino, .process = getpid()};
     mutex_lock(&list_mutex);
@@ -252,15 +210,12 @@ static void page_claim_drop(PageClaim *claim)
 #define LEAST_MAP_BYTES ((size_t)1 << 20)
 #define MESSAGE_BYTES   512
 
-/* What an environment holds before it is touched. */
-typedef enum Content { CONTENT_EMPTY, CONTENT_OURS } Content;
-
 /* Decides by the info table alone, without creating anything. An environment with other tables but
  * without ours is empty to us, unless it has tables of these names in another format. */
-static int look_at_content(PageDB *db, MDB_txn *txn, Content *content)
+static int look_at_content(PageDB *db, MDB_txn *txn, bool *is_ours)
 {
     MDB_dbi info = 0;
-    *content = CONTENT_EMPTY;
+    *is_ours = false;
     int rc = mdb_dbi_open(txn, PAGE_TABLES_INFO, 0, &info);
     if (rc == MDB_NOTFOUND) {
         return page_db_error_ok;
@@ -283,7 +238,7 @@ static int look_at_content(PageDB *db, MDB_txn *txn, Content *content)
                        (unsigned long long)version, PAGE_DB_FORMAT_VERSION);
         return page_db_fail(db, page_db_error_version, text);
     }
-    *content = CONTENT_OURS;
+    *is_ours = true;
     return page_db_error_ok;
 }
 
@@ -352,13 +307,13 @@ int page_db_share_seed(PageDB *db, MDB_txn *txn, uint64_t seed)
 static int open_content(PageDB *db, bool damaged_keys)
 {
     MDB_txn *txn = NULL;
-    Content content = CONTENT_EMPTY;
+    bool is_ours = false;
     int rc = page_db_txn_begin(db, true, &txn);
     if (rc != page_db_error_ok) {
         return rc;
     }
-    rc = look_at_content(db, txn, &content);
-    if (rc == page_db_error_ok && content == CONTENT_OURS) {
+    rc = look_at_content(db, txn, &is_ours);
+    if (rc == page_db_error_ok && is_ours) {
         rc = page_db_fail_mdb(db, page_tables_open(txn, &db->store->tables, false),
                               "opening the tables");
         if (rc == page_db_error_ok) {
@@ -366,7 +321,7 @@ static int open_content(PageDB *db, bool damaged_keys)
         }
     }
     /* Handles that were opened stay open only if their transaction is committed. */
-    if (rc != page_db_error_ok || content == CONTENT_OURS) {
+    if (rc != page_db_error_ok || is_ours) {
         return page_db_txn_end_code(db, txn, rc);
     }
     page_db_txn_abort(db, txn);
@@ -523,9 +478,10 @@ static void settle_journal(void *context, bool committed)
 
 static int prepare_directory(PageDB *db, const PageDBOptions *options)
 {
-    char failed[PAGE_DIRECTORY_PATH_BYTES];
+    Path file;
     if (options->read_only || options->no_create) {
-        return page_db_fail_mdb(db, page_directory_check(db->path, failed), failed);
+        (void)file_path(&file, "%s/data.mdb", db->path);
+        return page_db_fail_mdb(db, file_exists(file.text) ? 0 : errno, file.text);
     }
     return page_db_fail_mdb(db, page_directory_create(db->path, create_content, db->store),
                             db->path);

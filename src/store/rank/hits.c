@@ -182,20 +182,16 @@ HitsError hits_new(Hits **hits, const char *path, size_t max_vertices)
     h->precision = HITS_DEFAULT_PRECISION;
     h->persist = HITS_DEFAULT_PERSIST;
     h->error = error_new();
-    h->path_h1 = rank_vector_path(path, "hits_h1.bin");
-    h->path_h2 = rank_vector_path(path, "hits_h2.bin");
-    h->path_a1 = rank_vector_path(path, "hits_a1.bin");
-    h->path_a2 = rank_vector_path(path, "hits_a2.bin");
-    if (h->error == NULL || (path != NULL && (h->path_h1 == NULL || h->path_h2 == NULL ||
-                                              h->path_a1 == NULL || h->path_a2 == NULL))) {
+    if (h->error == NULL) {
         (void)hits_delete(h);
         *hits = NULL;
         return hits_error_memory;
     }
-    if (rank_vector_open(&h->h1, h->path_h1, max_vertices) != RESULT_OK ||
-        rank_vector_open(&h->h2, h->path_h2, max_vertices) != RESULT_OK ||
-        rank_vector_open(&h->a1, h->path_a1, max_vertices) != RESULT_OK ||
-        rank_vector_open(&h->a2, h->path_a2, max_vertices) != RESULT_OK) {
+    size_t n = max_vertices;
+    if (rank_vector_open(&h->h1, &h->path_h1, path, "hits_h1.bin", n) != RESULT_OK ||
+        rank_vector_open(&h->h2, &h->path_h2, path, "hits_h2.bin", n) != RESULT_OK ||
+        rank_vector_open(&h->a1, &h->path_a1, path, "hits_a1.bin", n) != RESULT_OK ||
+        rank_vector_open(&h->a2, &h->path_a2, path, "hits_a2.bin", n) != RESULT_OK) {
         return hits_fail(h, hits_error_internal, "hits_new", "the files cannot be opened");
     }
     return hits_error_ok;

@@ -4,19 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
+
 #define FIRST_ELEMENTS 65536u
 #define STOP_MASK      0x7fu /* links between two looks at the stop flag: each may touch new pages */
 #define MAX_INDEX      ((int64_t)UINT32_MAX - 2)
-#define GROWTH_LIMIT   ((size_t)1 << 40)
 #define SMALL_DEGREES  1024u
-
-/* An array that grows; a large one by moving page tables, not bytes (realloc). */
-typedef struct Column {
-    void *all;
-    size_t element; /* bytes */
-    size_t n;
-    size_t capacity;
-} Column;
 
 /* Links from one page, one behind the other. */
 typedef struct Run {
@@ -26,11 +19,16 @@ typedef struct Run {
 
 /* What the stream said, in its order. */
 typedef struct Reading {
-    Column to;          /* uint32: targets */
-    Column runs;        /* Run */
-    Column source_of;   /* uint32 by page: source + 1, 0 for none */
-    Column source_page; /* uint32 by source */
-    Column degree;      /* uint32 by source */
+    uint32_t *to; /* targets */
+    size_t n_to;
+    Run *runs;
+    size_t n_runs;
+    uint32_t *source_of; /* by page: source + 1, 0 for none */
+    size_t m_source_of;
+    uint32_t *source_page; /* by source */
+    size_t n_sources;
+    uint32_t *degree; /* by source */
+    size_t n_degrees;
     int64_t max_index;
 } Reading;
 
@@ -40,64 +38,39 @@ static bool link_graph_is_stopped(const atomic_bool *stop, uint64_t i)
     return (i & STOP_MASK) == 0 && rank_is_stopped(stop);
 }
 
-static Result column_grow(Column *column, size_t n)
+/* Makes room for a page, with zeros. */
+static Result reading_reserve(Reading *r, size_t n)
 {
-    size_t capacity = column->capacity == 0 ? FIRST_ELEMENTS : column->capacity;
-    if (n <= column->capacity) {
+    if (n <= r->m_source_of) {
         return RESULT_OK;
     }
-    while (capacity < n && capacity < GROWTH_LIMIT) {
-        capacity *= 2;
-    }
-    void *all = capacity < n ? NULL : reallocarray(column->all, capacity, column->element);
-    if (all == NULL) {
+    size_t room = array_room(n < FIRST_ELEMENTS ? FIRST_ELEMENTS : n);
+    uint32_t *source_of = reallocarray(r->source_of, room, sizeof *source_of);
+    if (source_of == NULL) {
         return RESULT_MEMORY;
     }
-    column->all = all;
-    column->capacity = capacity;
+    memset(source_of + r->m_source_of, 0, (room - r->m_source_of) * sizeof *source_of);
+    r->source_of = source_of;
+    r->m_source_of = room;
     return RESULT_OK;
 }
 
-static Result push_u32(Column *column, uint32_t value)
-{
-    Result rc = column_grow(column, column->n + 1);
-    if (rc == RESULT_OK) {
-        ((uint32_t *)column->all)[column->n++] = value;
-    }
-    return rc;
-}
-
-/* The source that a page is, a new one if it was none. */
-static Result reading_source(Reading *r, uint32_t page, uint32_t *source)
-{
-    size_t before = r->source_of.capacity;
-    Result rc = column_grow(&r->source_of, (size_t)page + 1);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    uint32_t *source_of = r->source_of.all;
-    memset(source_of + before, 0, (r->source_of.capacity - before) * sizeof *source_of);
-    if (source_of[page] == 0) {
-        rc = push_u32(&r->source_page, page);
-        if (rc == RESULT_OK) {
-            rc = push_u32(&r->degree, 0);
-        }
-        source_of[page] = (uint32_t)r->source_page.n;
-    }
-    *source = source_of[page] - 1;
-    return rc;
-}
-
-/* A link from another page than the one before: ends the run and begins the next. */
+/* A link from another page than the one before: ends the run and begins the next. A page that was
+ * no source becomes one. */
 static Result begin_run(Reading *r, uint32_t page)
 {
-    Run run = {.end = r->to.n};
-    Result rc = reading_source(r, page, &run.source);
-    if (rc == RESULT_OK) {
-        rc = column_grow(&r->runs, r->runs.n + 1);
+    static const uint32_t none = 0;
+    Result rc = reading_reserve(r, (size_t)page + 1);
+    if (rc == RESULT_OK && r->source_of[page] == 0) {
+        rc = array_add(&r->source_page, &r->n_sources, sizeof page, &page);
+        if (rc == RESULT_OK) {
+            rc = array_add(&r->degree, &r->n_degrees, sizeof none, &none);
+        }
+        r->source_of[page] = (uint32_t)r->n_sources;
     }
     if (rc == RESULT_OK) {
-        ((Run *)r->runs.all)[r->runs.n++] = run;
+        Run run = {.end = r->n_to, .source = r->source_of[page] - 1};
+        rc = array_add(&r->runs, &r->n_runs, sizeof run, &run);
     }
     return rc;
 }
@@ -121,18 +94,19 @@ static Result link_graph_read_links(Reading *r, void *stream, LinkStreamNextFunc
             r->max_index = last > r->max_index ? last : r->max_index;
         }
         if (rc == RESULT_OK) {
-            rc = push_u32(&r->to, (uint32_t)link.to);
+            uint32_t to = (uint32_t)link.to;
+            rc = array_add(&r->to, &r->n_to, sizeof to, &to);
         }
         if (rc != RESULT_OK) {
             return rc;
         }
         in_run++;
         r->max_index = link.to > r->max_index ? link.to : r->max_index;
-        assert(r->runs.all != NULL && r->degree.all != NULL); /* the run has begun */
-        Run *run = (Run *)r->runs.all + r->runs.n - 1;
-        run->end = r->to.n;
-        ((uint32_t *)r->degree.all)[run->source]++;
-        if (link_graph_is_stopped(stop, r->to.n)) {
+        assert(r->runs != NULL && r->degree != NULL); /* the run has begun */
+        Run *run = &r->runs[r->n_runs - 1];
+        run->end = r->n_to;
+        r->degree[run->source]++;
+        if (link_graph_is_stopped(stop, r->n_to)) {
             return RESULT_CLOSED;
         }
     }
@@ -140,19 +114,18 @@ static Result link_graph_read_links(Reading *r, void *stream, LinkStreamNextFunc
 }
 
 /* Cuts the class of pages [first, end) with degree links each into slices. */
-static Result add_slices(Column *slices, uint32_t first, uint32_t end, uint32_t degree,
+static Result add_slices(LinkGraph *g, uint32_t first, uint32_t end, uint32_t degree,
                          uint64_t *link)
 {
     uint32_t most = LINK_GRAPH_SLICE / (degree + 1);
     most = most == 0 ? 1 : most;
     while (first < end) {
         uint32_t n = end - first < most ? end - first : most;
-        Result rc = column_grow(slices, slices->n + 1);
+        LinkSlice slice = {.first_link = *link, .first = first, .n = n, .degree = degree};
+        Result rc = array_add(&g->slices, &g->n_slices, sizeof slice, &slice);
         if (rc != RESULT_OK) {
             return rc;
         }
-        ((LinkSlice *)slices->all)[slices->n++] =
-            (LinkSlice){.first_link = *link, .first = first, .n = n, .degree = degree};
         *link += (uint64_t)n * degree;
         first += n;
     }
@@ -194,12 +167,11 @@ static Result order_pages(LinkGraph *g, uint32_t *in_degree)
         g->page_at[begin[class_of(in_degree[page])]++] = page;
     }
     g->n_targets = g->n_pages - count[0];
-    Column slices = {.element = sizeof(LinkSlice)};
     Result rc = RESULT_OK;
     uint64_t link = 0;
     uint32_t first = 0;
     for (uint32_t d = 0; rc == RESULT_OK && d < SMALL_DEGREES; d++) {
-        rc = add_slices(&slices, first, first + count[d], d, &link);
+        rc = add_slices(g, first, first + count[d], d, &link);
         first += count[d];
     }
     if (count[SMALL_DEGREES] > 1) {
@@ -207,20 +179,18 @@ static Result order_pages(LinkGraph *g, uint32_t *in_degree)
                 in_degree);
     }
     for (; rc == RESULT_OK && first < g->n_pages; first++) {
-        rc = add_slices(&slices, first, first + 1, in_degree[g->page_at[first]], &link);
+        rc = add_slices(g, first, first + 1, in_degree[g->page_at[first]], &link);
     }
-    g->n_slices = slices.n;
-    g->slices = slices.all;
     return rc;
 }
 
 /* Writes every link's source to its target's place. cursor[page]: the next place of the page. */
 static Result place_links(const Reading *r, uint64_t *cursor, uint32_t *in, const atomic_bool *stop)
 {
-    const uint32_t *to = r->to.all;
-    const Run *runs = r->runs.all;
+    const uint32_t *to = r->to;
+    const Run *runs = r->runs;
     uint64_t link = 0;
-    for (size_t i = 0; i < r->runs.n; i++) {
+    for (size_t i = 0; i < r->n_runs; i++) {
         for (; link < runs[i].end; link++) {
             in[cursor[to[link]]++] = runs[i].source;
             if (link_graph_is_stopped(stop, link)) {
@@ -235,13 +205,13 @@ static Result place_links(const Reading *r, uint64_t *cursor, uint32_t *in, cons
 static void link_graph_set_cursors(LinkGraph *g, const Reading *r, const uint32_t *in_degree,
                                    uint64_t *cursor)
 {
-    const uint32_t *source_of = r->source_of.all;
+    const uint32_t *source_of = r->source_of;
     uint64_t link = 0;
     for (uint32_t position = 0; position < g->n_pages; position++) {
         uint32_t page = g->page_at[position];
         cursor[page] = link;
         link += in_degree[page];
-        if (page < r->source_of.capacity && source_of[page] != 0) {
+        if (page < r->m_source_of && source_of[page] != 0) {
             g->source_position[source_of[page] - 1] = position;
         }
     }
@@ -250,7 +220,7 @@ static void link_graph_set_cursors(LinkGraph *g, const Reading *r, const uint32_
 static Result arrange(LinkGraph *g, const Reading *r, const atomic_bool *stop)
 {
     size_t n = (size_t)g->n_pages + 1;
-    const uint32_t *to = r->to.all;
+    const uint32_t *to = r->to;
     uint32_t *in_degree = calloc(n, sizeof *in_degree);
     uint64_t *cursor = malloc(n * sizeof *cursor);
     g->page_at = malloc(n * sizeof *g->page_at);
@@ -282,12 +252,7 @@ Result link_graph_build(LinkGraph **graph, size_t n_pages, void *stream, LinkStr
     if (n_pages > (size_t)MAX_INDEX + 1) {
         return RESULT_LIMIT;
     }
-    Reading r = {.to = {.element = sizeof(uint32_t)},
-                 .runs = {.element = sizeof(Run)},
-                 .source_of = {.element = sizeof(uint32_t)},
-                 .source_page = {.element = sizeof(uint32_t)},
-                 .degree = {.element = sizeof(uint32_t)},
-                 .max_index = (int64_t)n_pages - 1};
+    Reading r = {.max_index = (int64_t)n_pages - 1};
     LinkGraph *g = calloc(1, sizeof *g);
     Result rc = g == NULL ? RESULT_MEMORY : RESULT_OK;
     if (rc == RESULT_OK && reset(stream) == stream_state_error) {
@@ -297,17 +262,17 @@ Result link_graph_build(LinkGraph **graph, size_t n_pages, void *stream, LinkStr
         rc = link_graph_read_links(&r, stream, next, stop);
     }
     if (rc == RESULT_OK) {
-        g->n_links = r.to.n;
+        g->n_links = r.n_to;
         g->n_pages = (uint32_t)(r.max_index + 1);
-        g->n_sources = (uint32_t)r.source_page.n;
+        g->n_sources = (uint32_t)r.n_sources;
         rc = arrange(g, &r, stop);
     }
-    free(r.to.all);
-    free(r.runs.all);
-    free(r.source_of.all);
+    free(r.to);
+    free(r.runs);
+    free(r.source_of);
     if (g != NULL) {
-        g->source_page = r.source_page.all;
-        g->source_degree = r.degree.all;
+        g->source_page = r.source_page;
+        g->source_degree = r.degree;
     }
     if (rc != RESULT_OK) {
         link_graph_delete(g);

@@ -34,16 +34,16 @@ PageRankError page_rank_new(PageRank **pr, const char *path, size_t max_vertices
     p->precision = PAGE_RANK_DEFAULT_PRECISION;
     p->persist = PAGE_RANK_DEFAULT_PERSIST;
     p->error = error_new();
-    p->path_out_degree = rank_vector_path(path, "pr_out_degree.bin");
-    p->path_pr = rank_vector_path(path, "pr.bin");
-    if (p->error == NULL || (path != NULL && (p->path_out_degree == NULL || p->path_pr == NULL))) {
+    char *none = NULL;
+    if (p->error == NULL) {
         (void)page_rank_delete(p);
         *pr = NULL;
         return page_rank_error_memory;
     }
-    if (rank_vector_open(&p->out_degree, p->path_out_degree, max_vertices) != RESULT_OK ||
-        rank_vector_open(&p->value2, p->path_pr, max_vertices) != RESULT_OK ||
-        rank_vector_open(&p->value1, NULL, p->value2->n_elements) != RESULT_OK) {
+    if (rank_vector_open(&p->out_degree, &p->path_out_degree, path, "pr_out_degree.bin",
+                         max_vertices) != RESULT_OK ||
+        rank_vector_open(&p->value2, &p->path_pr, path, "pr.bin", max_vertices) != RESULT_OK ||
+        rank_vector_open(&p->value1, &none, NULL, "", p->value2->n_elements) != RESULT_OK) {
         return page_rank_fail(p, page_rank_error_internal, "page_rank_new",
                               "the files cannot be opened");
     }

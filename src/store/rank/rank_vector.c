@@ -10,16 +10,15 @@
 #define MESSAGE_BYTES 160
 #define RANK_PIECE    4096u /* elements that are published under the lock at once */
 
-char *rank_vector_path(const char *dir, const char *name)
+Result rank_vector_open(MMapArray **vector, char **path, const char *dir, const char *name,
+                        size_t n)
 {
-    char *path = NULL;
-    return dir != NULL && asprintf(&path, "%s/%s", dir, name) >= 0 ? path : NULL;
-}
-
-Result rank_vector_open(MMapArray **vector, const char *path, size_t n)
-{
-    size_t held = path == NULL ? n : 0; /* 0: as many as the file has */
-    if (mmap_array_new(vector, path, held, sizeof(float)) != mmap_array_error_ok) {
+    if (dir != NULL && asprintf(path, "%s/%s", dir, name) < 0) {
+        *path = NULL;
+        return RESULT_MEMORY;
+    }
+    size_t held = *path == NULL ? n : 0; /* 0: as many as the file has */
+    if (mmap_array_new(vector, *path, held, sizeof(float)) != mmap_array_error_ok) {
         *vector = NULL;
         return RESULT_IO;
     }

@@ -19,12 +19,11 @@
 #include "store/lmdb/mmap_array.h"
 #include "store/rank/link_graph.h"
 
-/* "dir/name", malloc'd, or NULL when memory is short; NULL also for a dir that is NULL. */
-char *rank_vector_path(const char *dir, const char *name);
-
-/* Opens a float array of at least n elements; an existing file gives its content, a longer one all
- * of it. path NULL: anonymous. RESULT_IO. */
-Result rank_vector_open(MMapArray **vector, const char *path, size_t n);
+/* Opens a float array of at least n elements in the file dir/name, whose path is malloc'd; an
+ * existing file gives its content, a longer one all of it. dir NULL: anonymous, and *path is NULL.
+ * RESULT_IO, RESULT_MEMORY. */
+Result rank_vector_open(MMapArray **vector, char **path, const char *dir, const char *name,
+                        size_t n);
 /* NULL is allowed. False when the file could not be closed or removed. */
 bool rank_vector_close(MMapArray *vector, int persist);
 /* Makes room for n elements; never shrinks. RESULT_MEMORY. */

@@ -7,7 +7,6 @@
 
 #include "store/lmdb/lmdb_result.h"
 #include "store/schedule/schedule_gone.h"
-#include "store/schedule/schedule_read.h"
 
 /* ---- The tables of a Schedule, and the bytes of their keys and values ---- */
 
@@ -31,44 +30,51 @@ static int schedule_find_level(MDB_cursor *cursor, uint32_t host, unsigned level
 
 /* ---- Schedule parking ---- */
 
+/* A row of the table of hosts. */
+typedef struct ScheduleHostRow {
+    unsigned char level;
+    unsigned char id[SCHEDULE_HOST_BYTES];
+    MDB_val key;
+    MDB_val data;
+} ScheduleHostRow;
+
+static void schedule_host_row_set(ScheduleHostRow *row, unsigned list, uint64_t host)
+{
+    row->level = (unsigned char)list;
+    schedule_store_bytes(row->id, host, SCHEDULE_HOST_BYTES);
+    row->key = (MDB_val){1, &row->level};
+    row->data = (MDB_val){SCHEDULE_HOST_BYTES, row->id};
+}
+
 static int schedule_parking_put_host(Schedule *schedule, MDB_txn *txn, unsigned list, uint32_t host)
 {
-    unsigned char id[SCHEDULE_HOST_BYTES];
-    unsigned char level = (unsigned char)list;
-    MDB_val key = {1, &level};
-    MDB_val data = {SCHEDULE_HOST_BYTES, id};
-    schedule_store_bytes(id, host, SCHEDULE_HOST_BYTES);
-    int rc = mdb_put(txn, schedule->hosts, &key, &data, MDB_NODUPDATA);
+    ScheduleHostRow row;
+    schedule_host_row_set(&row, list, host);
+    int rc = mdb_put(txn, schedule->hosts, &row.key, &row.data, MDB_NODUPDATA);
     return rc == MDB_KEYEXIST ? MDB_SUCCESS : rc;
 }
 
 static int delete_host(Schedule *schedule, MDB_txn *txn, unsigned list, uint32_t host)
 {
-    unsigned char id[SCHEDULE_HOST_BYTES];
-    unsigned char level = (unsigned char)list;
-    MDB_val key = {1, &level};
-    MDB_val data = {SCHEDULE_HOST_BYTES, id};
-    schedule_store_bytes(id, host, SCHEDULE_HOST_BYTES);
-    return mdb_del(txn, schedule->hosts, &key, &data);
+    ScheduleHostRow row;
+    schedule_host_row_set(&row, list, host);
+    return mdb_del(txn, schedule->hosts, &row.key, &row.data);
 }
 
 /* Whether the host is in the list of parked ones; any: whether somebody is (host is not asked). */
 static int schedule_parking_look(Schedule *schedule, MDB_txn *txn, const uint32_t *host,
                                  bool *found)
 {
-    unsigned char id[SCHEDULE_HOST_BYTES];
-    unsigned char level = SCHEDULE_PARKED_LEVEL;
-    MDB_val key = {1, &level};
-    MDB_val data = {0, NULL};
+    ScheduleHostRow row;
+    MDB_val any;
+    schedule_host_row_set(&row, SCHEDULE_PARKED_LEVEL, host == NULL ? 0 : *host);
     *found = false;
-    int rc = mdb_get(txn, schedule->hosts, &key, &data);
+    int rc = mdb_get(txn, schedule->hosts, &row.key, &any);
     if (rc == MDB_SUCCESS && host != NULL) {
         MDB_cursor *cursor = NULL;
-        schedule_store_bytes(id, *host, SCHEDULE_HOST_BYTES);
-        data = (MDB_val){SCHEDULE_HOST_BYTES, id};
         rc = mdb_cursor_open(txn, schedule->hosts, &cursor);
         if (rc == MDB_SUCCESS) {
-            rc = mdb_cursor_get(cursor, &key, &data, MDB_GET_BOTH);
+            rc = mdb_cursor_get(cursor, &row.key, &row.data, MDB_GET_BOTH);
             mdb_cursor_close(cursor);
         }
     }
@@ -236,26 +242,23 @@ Result schedule_parked_hosts(Schedule *schedule, MDB_txn *txn, uint64_t *next, u
                              size_t max, size_t *n)
 {
     MDB_cursor *cursor = NULL;
-    unsigned char id[SCHEDULE_HOST_BYTES];
-    unsigned char level = SCHEDULE_PARKED_LEVEL;
-    MDB_val key = {1, &level};
-    MDB_val data = {SCHEDULE_HOST_BYTES, id};
+    ScheduleHostRow row;
     *n = 0;
     if (*next > UINT32_MAX || max == 0) {
         return RESULT_OK;
     }
-    schedule_store_bytes(id, *next, SCHEDULE_HOST_BYTES);
+    schedule_host_row_set(&row, SCHEDULE_PARKED_LEVEL, *next);
     int rc = mdb_cursor_open(txn, schedule->hosts, &cursor);
     if (rc != MDB_SUCCESS) {
         return lmdb_code(rc);
     }
-    rc = mdb_cursor_get(cursor, &key, &data, MDB_GET_BOTH_RANGE);
+    rc = mdb_cursor_get(cursor, &row.key, &row.data, MDB_GET_BOTH_RANGE);
     while (rc == MDB_SUCCESS && *n < max) {
-        hosts[*n] = (uint32_t)schedule_load_bytes(data.mv_data, SCHEDULE_HOST_BYTES);
+        hosts[*n] = (uint32_t)schedule_load_bytes(row.data.mv_data, SCHEDULE_HOST_BYTES);
         *next = (uint64_t)hosts[*n] + 1;
         *n += 1;
         if (*n < max) {
-            rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT_DUP);
+            rc = mdb_cursor_get(cursor, &row.key, &row.data, MDB_NEXT_DUP);
         }
     }
     mdb_cursor_close(cursor);

@@ -98,6 +98,8 @@ Result schedule_clear(Schedule *schedule, MDB_txn *txn);
 /* Entries in all, and hosts that have any; parked hosts (schedule.h) do not count. O(1). */
 Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint64_t *hosts);
 
+/* Entries of one host. O(levels). */
+Result schedule_host_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries);
 
 /* Schedule parking: hosts that are set aside with all they have scheduled, and brought back.
  *

@@ -27,8 +27,6 @@ Result schedule_level_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uns
  * levels of those hosts). */
 Result schedule_host_counts(Schedule *schedule, MDB_txn *txn, uint64_t *from, uint32_t *hosts,
                             uint64_t *entries, size_t max, size_t *n);
-/* Entries of one host. O(levels). */
-Result schedule_host_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries);
 
 /* Moving scheduled pages between priority levels, many at a time.
  *

@@ -13,6 +13,7 @@
 
 #include "base/memory/array.h"
 #include "base/memory/buffer.h"
+#include "base/memory/file.h"
 
 #define LOCAL_SIGNATURE     UINT32_C(0x04034b50)
 #define CENTRAL_SIGNATURE   UINT32_C(0x02014b50)
@@ -56,19 +57,8 @@ static void zip_put(Buffer *out, const char *widths, const uint64_t *numbers)
 
 static Result zip_writer_write_all(ZipWriter *writer, const char *bytes, size_t length)
 {
-    while (length > 0) {
-        ssize_t n = write(writer->fd, bytes, length);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            return result_of_errno(errno == 0 ? EIO : errno);
-        }
-        bytes += n;
-        length -= (size_t)n;
-        writer->offset += (uint64_t)n;
-    }
-    return RESULT_OK;
+    writer->offset += length;
+    return file_write(writer->fd, bytes, length);
 }
 
 static Result write_scratch(ZipWriter *writer)
@@ -203,16 +193,8 @@ static Result mend_header(ZipWriter *writer, const ZipEntry *entry)
         return rc;
     }
     const Buffer *header = &writer->scratch;
-    size_t done = CRC_PLACE;
-    while (done < header->length) {
-        ssize_t n = pwrite(writer->fd, header->data + done, header->length - done,
-                           (off_t)(entry->offset + done));
-        if (n <= 0 && errno != EINTR) {
-            return result_of_errno(errno);
-        }
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return RESULT_OK;
+    return file_write_at(writer->fd, header->data + CRC_PLACE, header->length - CRC_PLACE,
+                         entry->offset + CRC_PLACE);
 }
 
 Result zip_writer_end(ZipWriter *writer, const ZipEntry **out)
