@@ -73,9 +73,8 @@ static bool errand_desk_look(ErrandDesk *desk, size_t place, MonoTime now)
         wire_put_string(&writer, errand->url, strlen(errand->url));
         errand->asked = ++desk->last;
         errand->next = mono_add_ms(now, ERRAND_ANSWER_MS);
-        if (writer.rc != RESULT_OK ||
-            node_link_request(desk->link, "ask", errand->agent, &desk->bytes,
-                              node_token(NODE_PART_ERRANDS, errand->asked)) != RESULT_OK) {
+        if (node_link_ask(desk->link, &writer, errand->agent,
+                          node_token(NODE_PART_ERRANDS, errand->asked)) != RESULT_OK) {
             errand->asked = 0;
             errand->next = mono_add_ms(now, ERRAND_FIRST_MS);
         }

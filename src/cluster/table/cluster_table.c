@@ -344,16 +344,6 @@ bool cluster_table_has(const ClusterTable *table, uint16_t agent)
 
 /* ---- changes ---- */
 
-/* Slots that each agent owns or is getting; n_agents of them. NULL without memory. */
-static unsigned *count_all(const ClusterTable *table)
-{
-    unsigned *counts = calloc(table->n_agents, sizeof *counts);
-    for (unsigned slot = 0; counts != NULL && slot < SLOT_COUNT; slot++) {
-        counts[table->slots[slot].to]++;
-    }
-    return counts;
-}
-
 /* Moves the first OWNED slot of `from`; false: it has none. */
 static bool move_one(ClusterTable *table, uint16_t from, uint16_t to)
 {
@@ -447,9 +437,12 @@ Result cluster_table_drain(ClusterTable *table, uint16_t agent)
     if (agent >= table->n_agents || !cluster_table_has(table, agent)) {
         return RESULT_NOT_FOUND;
     }
-    unsigned *counts = count_all(table);
+    unsigned *counts = calloc(table->n_agents, sizeof *counts);
     if (counts == NULL) {
         return RESULT_MEMORY;
+    }
+    for (uint32_t i = 0; i < table->n_agents; i++) {
+        counts[i] = cluster_table_count(table, (uint16_t)i);
     }
     bool moved = false;
     uint16_t least = agent;
