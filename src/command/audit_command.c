@@ -117,15 +117,10 @@ static int audit_command_run(AuditCommand *command, PageDB *db)
             rc = RESULT_IO;
         }
     }
-    if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno audit: %s\n",
-                      error.length == 0 ? result_name(rc) : buffer_string(&error));
-        status = exit_status_of(rc);
-    }
     audit_destroy(&audit);
-    buffer_destroy(&error);
     buffer_destroy(&out);
-    return status;
+    int failed = exit_status_tell("audit", rc, &error);
+    return failed == 0 ? status : failed;
 }
 
 int audit_main(int argc, char **argv)

@@ -296,15 +296,11 @@ static int complaint_run(Complaint *complaint, const Config *config, PageDB *db)
         (void)fprintf(stderr, "ragno complaint: %s\n", buffer_string(&error));
         rc = RESULT_OK;
     }
-    int status = rc == RESULT_OK ? 0 : EXIT_IO;
     complaint->breaches = audit_findings_total(&audit.findings);
     complaint->versions = audit.counts.versions;
     complaint->refused = audit.counts.refused;
     audit_destroy(&audit); /* with the database, which an erasure takes for itself */
-    if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno complaint: %s\n",
-                      error.length == 0 ? result_name(rc) : buffer_string(&error));
-    }
+    int status = exit_status_tell("complaint", rc, &error) == 0 ? 0 : EXIT_IO;
     if (status == 0 && complaint->deny) {
         status = complaint_have(complaint, ctl_main, "ctl", "deny");
     }
@@ -315,7 +311,6 @@ static int complaint_run(Complaint *complaint, const Config *config, PageDB *db)
         complaint_print(complaint, config);
         status = complaint->breaches > 0 ? EXIT_NEGATIVE : 0;
     }
-    buffer_destroy(&error);
     return status;
 }
 

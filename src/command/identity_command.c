@@ -81,12 +81,9 @@ static int print_addresses(int n, char **addresses)
                                               &out, &error);
     if (rc == RESULT_OK) {
         (void)fputs(buffer_string(&out), stdout);
-    } else {
-        (void)fprintf(stderr, "ragno identity: %s\n", buffer_string(&error));
     }
-    buffer_destroy(&error);
     buffer_destroy(&out);
-    return rc == RESULT_OK ? 0 : EXIT_USAGE;
+    return exit_status_tell("identity", rc, &error) == 0 ? 0 : EXIT_USAGE;
 }
 
 /* ---- the page about the crawler ---- */

@@ -140,14 +140,10 @@ static int why_command_run(CrawlView *view, const char *url, bool json, bool her
     Result rc = why_find(&why, &sources, url, &error);
     if (rc == RESULT_OK) {
         status = why_command_answer(view, &why, now, json, here);
-    } else {
-        (void)fprintf(stderr, "ragno why: %s\n",
-                      error.length == 0 ? result_name(rc) : buffer_string(&error));
-        status = exit_status_of(rc);
     }
     why_destroy(&why);
-    buffer_destroy(&error);
-    return status;
+    int failed = exit_status_tell("why", rc, &error);
+    return failed == 0 ? status : failed;
 }
 
 int why_main(int argc, char **argv)

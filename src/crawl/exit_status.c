@@ -1,5 +1,7 @@
 #include "crawl/exit_status.h"
 
+#include <stdio.h>
+
 int exit_status_of(Result rc)
 {
     switch (rc) {
@@ -24,4 +26,14 @@ int exit_status_of(Result rc)
         break;
     }
     return EXIT_INTERNAL;
+}
+
+int exit_status_tell(const char *command, Result rc, Buffer *error)
+{
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno %s: %s\n", command,
+                      error->length > 0 ? buffer_string(error) : result_name(rc));
+    }
+    buffer_destroy(error);
+    return exit_status_of(rc);
 }

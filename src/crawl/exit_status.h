@@ -5,6 +5,7 @@
 #define CRAWL_EXIT_STATUS_H
 
 #include "base/core/result.h"
+#include "base/memory/buffer.h"
 
 typedef enum ExitStatus {
     EXIT_FINISHED = 0,    /* nothing is left; the answer is yes */
@@ -27,5 +28,8 @@ typedef enum ExitStatus {
 /* Of a command that ended so: 0; EXIT_DIRECTORY damaged, locked or of another version; EXIT_IO;
  * EXIT_USAGE what it was given is wrong; EXIT_INTERNAL. */
 int exit_status_of(Result rc);
+/* The same; of what went wrong it says on standard error "ragno COMMAND: " and the sentence in
+ * error, or, when that is empty, what rc means. error is destroyed. */
+int exit_status_tell(const char *command, Result rc, Buffer *error);
 
 #endif

@@ -501,11 +501,8 @@ static int backup_end(Backup *backup, const char *command, Result rc)
                      " as they were; %.1f MB written\n",
                      backup->to, backup->counts.linked, backup->counts.copied, backup->counts.kept,
                      (double)backup->counts.bytes / 1e6);
-    } else {
-        (void)fprintf(stderr, "ragno %s: %s\n", command,
-                      backup->error.length > 0 ? buffer_string(&backup->error) : result_name(rc));
     }
-    buffer_destroy(&backup->error);
+    (void)exit_status_tell(command, rc, &backup->error);
     return rc == RESULT_OK                               ? EXIT_FINISHED
            : rc == RESULT_DAMAGED || rc == RESULT_CLOSED ? EXIT_DIRECTORY
                                                          : EXIT_IO;

@@ -333,9 +333,8 @@ static int check_retries(int argc, char **argv)
         return 2;
     }
     politeness_default_rules(rules);
-    if (argc == 2 && politeness_parse_rules(rules, argv[1], &error) != RESULT_OK) {
-        (void)fprintf(stderr, "ragno check retries: %s\n", buffer_string(&error));
-        buffer_destroy(&error);
+    Result rc = argc == 2 ? politeness_parse_rules(rules, argv[1], &error) : RESULT_OK;
+    if (exit_status_tell("check retries", rc, &error) != 0) {
         return 2;
     }
     for (FetchClass class = FETCH_OK + 1; class < FETCH_CLASSES; class ++) {
@@ -355,7 +354,6 @@ static int check_retries(int argc, char **argv)
         (void)printf("\t%u\t%s\t%s\t%s\n", rule->retries, rule->drops_host ? "host" : "URL",
                      fetch_class_is_of_url(class) ? "URL" : "host", fetch_class_meaning(class));
     }
-    buffer_destroy(&error);
     return 0;
 }
 
@@ -667,11 +665,7 @@ static int check_database(int argc, char **argv)
     }
     fault_watch(argv[1]);
     Result rc = crawl_store_look(argv[1], true, &error);
-    if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno check: %s\n",
-                      error.length > 0 ? buffer_string(&error) : result_name(rc));
-    }
-    buffer_destroy(&error);
+    (void)exit_status_tell("check", rc, &error);
     return rc == RESULT_OK ? 0 : rc == RESULT_DAMAGED ? EXIT_DIRECTORY : EXIT_INTERNAL;
 }
 

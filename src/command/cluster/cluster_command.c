@@ -117,12 +117,8 @@ int cluster_status(const Config *config, const char *command)
     if (rc == RESULT_OK) {
         rc = cluster_report_print_all(&client, stdout, &error);
     }
-    if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno %s: %s\n", command,
-                      error.length > 0 ? buffer_string(&error) : result_name(rc));
-    }
     cluster_client_close(&client);
-    buffer_destroy(&error);
+    (void)exit_status_tell(command, rc, &error);
     return rc == RESULT_OK ? EXIT_FINISHED : rc == RESULT_NOT_FOUND ? EXIT_NEGATIVE : EXIT_NETWORK;
 }
 
@@ -651,13 +647,9 @@ static int init_main(const Config *config, const ClusterWords *words)
     Result rc = words->directory == NULL
                     ? init_cluster(config, (uint32_t)agents, &error)
                     : cluster_accounts_write(config, (uint32_t)agents, words->directory, &error);
-    if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno cluster: %s\n",
-                      error.length > 0 ? buffer_string(&error) : result_name(rc));
-    } else {
+    if (exit_status_tell("cluster", rc, &error) == 0) {
         init_tell(config, agents, words->directory);
     }
-    buffer_destroy(&error);
     return rc == RESULT_OK ? EXIT_FINISHED : rc == RESULT_EXISTS ? EXIT_NEGATIVE : EXIT_NETWORK;
 }
 
@@ -678,21 +670,17 @@ static int cluster_command_run(Config *config, int argc, char **argv)
     if (rc == RESULT_OK) {
         rc = cluster_client_check(config, &error);
     }
-    int status = EXIT_USAGE;
-    if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno cluster: %s\n",
-                      error.length > 0 ? buffer_string(&error) : result_name(rc));
-    } else if (strcmp(argv[1], "init") == 0) {
-        status = init_main(config, &words);
-    } else if (change != NULL) {
-        status = cluster_moves_main(config, change, &words);
-        if (status == EXIT_USAGE) {
-            (void)cluster_command_usage(stderr, EXIT_USAGE);
-        }
-    } else {
-        status = cluster_status(config, "cluster");
+    if (exit_status_tell("cluster", rc, &error) != 0) {
+        return EXIT_USAGE;
     }
-    buffer_destroy(&error);
+    if (strcmp(argv[1], "init") == 0) {
+        return init_main(config, &words);
+    }
+    int status = change != NULL ? cluster_moves_main(config, change, &words)
+                                : cluster_status(config, "cluster");
+    if (change != NULL && status == EXIT_USAGE) {
+        (void)cluster_command_usage(stderr, EXIT_USAGE);
+    }
     return status;
 }
 

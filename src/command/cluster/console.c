@@ -580,14 +580,10 @@ static int console_run(const Config *config, char **words, size_t n)
                           .last = -1};
     Result rc = console_open(&console, config, &error);
     int status = EXIT_NETWORK;
-    if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno %s: %s\n", words[0],
-                      error.length > 0 ? buffer_string(&error) : result_name(rc));
-    } else {
+    if (exit_status_tell(words[0], rc, &error) == 0) {
         status = console_print_all(&console, words, n, &print);
     }
     console_close(&console);
-    buffer_destroy(&error);
     return rc == RESULT_NOT_FOUND ? EXIT_NEGATIVE : status;
 }
 
@@ -625,18 +621,15 @@ int console_main(int argc, char **argv)
     }
     Result rc = console_command_read(&config, argc, argv, words, &n, &error);
     int status = EXIT_USAGE;
-    if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno %s: %s\n", argv[0],
-                      error.length > 0 ? buffer_string(&error) : result_name(rc));
-    } else if (strcmp(argv[0], "status") == 0 && n == 1) {
+    bool read = exit_status_tell(argv[0], rc, &error) == 0;
+    if (read && strcmp(argv[0], "status") == 0 && n == 1) {
         status = cluster_status(&config, "status");
-    } else {
+    } else if (read) {
         if (strcmp(argv[0], "forget") == 0 && n < CONSOLE_WORDS) {
             words[n++] = (char *)(uintptr_t) "--no-wait"; /* whoever answers starts anew for it */
         }
         status = console_run(&config, words, n);
     }
     config_destroy(&config);
-    buffer_destroy(&error);
     return status;
 }

@@ -65,12 +65,8 @@ static int import_command_load_config(ImportCommand *command, Config *config)
     }
     int status = check_options_load(&options, config);
     Buffer error = {.limit = BUFFER_NO_LIMIT};
-    if (status == 0 && config_resolve_paths(config, &error) != RESULT_OK) {
-        (void)fprintf(stderr, "ragno import: %s\n", buffer_string(&error));
-        status = EXIT_USAGE;
-    }
-    buffer_destroy(&error);
-    return status;
+    Result rc = status == 0 ? config_resolve_paths(config, &error) : RESULT_OK;
+    return exit_status_tell("import", rc, &error) == 0 ? status : EXIT_USAGE;
 }
 
 /* ---- the order of files ---- */

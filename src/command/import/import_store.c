@@ -309,18 +309,12 @@ int import_store_open(ImportStore **out, const char *directory, Config *config)
     shared_init(&import->body_filter, filters_delete_one);
     Result rc = open_parts(import, directory, &error);
     if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno import: %s\n",
-                      error.length > 0 ? buffer_string(&error) : result_name(rc));
         (void)import_store_close(import);
         import = NULL;
     }
-    buffer_destroy(&error);
     *out = import;
-    return rc == RESULT_OK                                                       ? 0
-           : rc == RESULT_LOCKED || rc == RESULT_VERSION || rc == RESULT_DAMAGED ? EXIT_DIRECTORY
-           : rc == RESULT_INVALID                                                ? EXIT_USAGE
-           : rc == RESULT_MEMORY                                                 ? EXIT_INTERNAL
-                                                                                 : EXIT_IO;
+    int status = exit_status_tell("import", rc, &error);
+    return status == EXIT_INTERNAL && rc != RESULT_MEMORY ? EXIT_IO : status;
 }
 
 static void forget_batch(ImportStore *import)

@@ -133,10 +133,8 @@ static int plan_crawl(const char *directory, const CheckOptions *options, bool j
         status = EXIT_USAGE;
     } else {
         Result rc = plan_crawl_run(plan, options, json);
-        if (rc != RESULT_OK) {
-            (void)fprintf(stderr, "ragno plan: %s: %s\n", directory, result_name(rc));
-            status = exit_status_of(rc);
-        }
+        (void)buffer_printf(&error, "%s: %s", directory, result_name(rc));
+        status = exit_status_tell("plan", rc, &error);
     }
     buffer_destroy(&error);
     buffer_destroy(&plan->slowest_host);

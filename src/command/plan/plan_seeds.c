@@ -494,11 +494,7 @@ static int plan_seeds_change(Config *config)
     for (size_t i = 0; rc == RESULT_OK && i < sizeof changes / sizeof *changes; i++) {
         rc = options_set(&config->options, changes[i][0], changes[i][1], "ragno plan", &error);
     }
-    if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno plan: %s\n", buffer_string(&error));
-    }
-    buffer_destroy(&error);
-    return rc == RESULT_OK ? 0 : EXIT_INTERNAL;
+    return exit_status_tell("plan", rc, &error) == 0 ? 0 : EXIT_INTERNAL;
 }
 
 /* Another look at the configuration while it runs would make a crawl of it. */

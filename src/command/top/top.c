@@ -511,14 +511,9 @@ static int top_run(const char *name, CrawlView *view, Console *console)
         top_terminal_close();
         top_feed_stop(feed);
     }
-    if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno top: %s\n",
-                      error.length == 0 ? result_name(rc) : buffer_string(&error));
-        status = rc == RESULT_INVALID ? EXIT_USAGE : EXIT_INTERNAL;
-    }
     top_model_destroy(&model);
-    buffer_destroy(&error);
-    return status;
+    (void)exit_status_tell("top", rc, &error);
+    return rc == RESULT_INVALID ? EXIT_USAGE : status;
 }
 
 /* Of all agents of a cluster: its rows are agents. */
@@ -540,12 +535,10 @@ static int top_cluster(int argc, char **argv)
         console_close(&console);
     } else if (rc == RESULT_OK) {
         (void)buffer_printf(&error, "unexpected '%s'", words[1]);
+        rc = RESULT_INVALID;
     }
-    if (error.length > 0) {
-        (void)fprintf(stderr, "ragno top: %s\n", buffer_string(&error));
-    }
+    (void)exit_status_tell("top", rc, &error);
     config_destroy(&config);
-    buffer_destroy(&error);
     return status;
 }
 

@@ -251,10 +251,7 @@ static Result verify_lock(const VerifyOptions *options, CrawlStore *store)
     }
     buffer_init(&error, BUFFER_NO_LIMIT);
     Result rc = crawl_store_lock(store, options->directory, false, &error);
-    if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno verify: %s\n", buffer_string(&error));
-    }
-    buffer_destroy(&error);
+    (void)exit_status_tell("verify", rc, &error);
     return rc;
 }
 
