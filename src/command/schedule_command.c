@@ -70,26 +70,6 @@ static const char refused_usage[] =
     "  --only FILTER   of these only what it lets through; it knows URL and "
     "depth\n";
 
-static Result schedule_refused_read_file(void *context, const char *path, Buffer *out)
-{
-    (void)context;
-    return input_file_read(path, out) == 0 ? RESULT_OK : RESULT_IO;
-}
-
-static int compile(Refused *refused, const char *expression)
-{
-    FilterOptions options = {.available = FILTER_HAS_DEPTH,
-                             .read_file = schedule_refused_read_file};
-    FilterError error;
-    Result rc = filter_compile(&refused->filter, expression, strlen(expression), &options, &error);
-    if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno schedule: --only: column %zu: %s%s%s\n", error.column,
-                      error.message, error.hint[0] != '\0' ? "; " : "", error.hint);
-        return EXIT_USAGE;
-    }
-    return filter_scratch_new(&refused->scratch) == RESULT_OK ? 0 : EXIT_INTERNAL;
-}
-
 typedef enum Want {
     WANT_NOTHING,
     WANT_PAGE, /* it was refused */
@@ -299,13 +279,10 @@ static int run_locked(Refused *refused, const char *directory)
         (void)fprintf(stderr, "ragno schedule: %s holds no crawl\n", directory);
         return EXIT_IO;
     }
-    int status = 0;
-    if (crawl_store_lock(&store, directory, false, &error) != RESULT_OK) {
-        (void)fprintf(stderr, "ragno schedule: %s\n", buffer_string(&error));
-        status = EXIT_DIRECTORY;
-    }
-    buffer_destroy(&error);
-    status = status == 0 ? schedule_refused_run(refused, directory) : status;
+    Result rc = crawl_store_lock(&store, directory, false, &error);
+    int status = exit_status_tell("schedule", rc, &error) == 0
+                     ? schedule_refused_run(refused, directory)
+                     : EXIT_DIRECTORY;
     (void)page_db_delete(refused->db);
     crawl_store_close(&store);
     return status;
@@ -332,8 +309,11 @@ static int schedule_refused(int argc, char **argv)
                         .words_most = 2};
     Refused refused = {.db = NULL};
     int status = command_line_take(&line, argc, argv);
-    if (status == 0 && expression != NULL) {
-        status = compile(&refused, expression);
+    if (status == 0) {
+        status = command_filter("schedule", "only", expression, FILTER_HAS_DEPTH, &refused.filter);
+    }
+    if (status == 0 && filter_scratch_new(&refused.scratch) != RESULT_OK) {
+        status = EXIT_INTERNAL;
     }
     if (status == 0) {
         status = work(&refused, line.words[0]);

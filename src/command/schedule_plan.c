@@ -18,18 +18,10 @@
 #define TWO_SIDED_95  1.96               /* standard deviations */
 #define UNKNOWN_RATE  (1 / (30 * DAY_S)) /* of a page, while none was visited twice */
 
-/* A page that is visited again, or would be. */
-typedef struct PlanPage {
-    FreqPage freq;
-    uint64_t address; /* of its host */
-    uint32_t host;
-    float scheduled_s; /* interval that it has now; 0: none */
-} PlanPage;
-
 typedef struct Plan {
     CrawlView view;
     RevisitPolicy policy;
-    PlanPage *rows; /* by address and host, as the next two */
+    FreqPlaced *rows; /* by address and host, as the next two */
     FreqPage *pages;
     FreqSeen *seen; /* what visits have found, as the pages are read */
     float *floors;  /* least prices, for politeness */
@@ -85,11 +77,11 @@ static Result schedule_plan_take_page(Plan *plan, MDB_txn *txn, const PageRef *p
     bool has_scores = plan->view.config.score_scorer != SCORER_NONE;
     plan->seen[plan->n] = revisit_policy_seen(page, &note);
     plan->rows[plan->n] =
-        (PlanPage){.freq = {.weight = has_scores && page->score > 0.0f ? page->score : 1.0f,
-                            .least_s = (float)fmax(note.fresh_until_s - page->last_crawl, 0)},
-                   .address = plan->paces[page->host].address,
-                   .host = page->host,
-                   .scheduled_s = due.freq > 0.0f ? 1.0f / due.freq : 0.0f};
+        (FreqPlaced){.freq = {.weight = has_scores && page->score > 0.0f ? page->score : 1.0f,
+                              .least_s = (float)fmax(note.fresh_until_s - page->last_crawl, 0)},
+                     .address = plan->paces[page->host].address,
+                     .host = page->host,
+                     .scheduled_s = due.freq > 0.0f ? 1.0f / due.freq : 0.0f};
     plan->n_scheduled += due.freq > 0.0f;
     plan->n_once += page->n_crawls < 2;
     plan->n++;
@@ -155,16 +147,6 @@ static Result schedule_plan_read_pages(Plan *plan)
 
 /* ---- what it comes to ---- */
 
-static int schedule_plan_by_place(const void *a, const void *b)
-{
-    const PlanPage *x = a;
-    const PlanPage *y = b;
-    if (x->address != y->address) {
-        return x->address > y->address ? 1 : -1;
-    }
-    return (x->host > y->host) - (x->host < y->host);
-}
-
 /* What is to be expected of the pages, now that all were read; those of one host and of one address
  * side by side. */
 static void expect_rates(Plan *plan)
@@ -172,44 +154,21 @@ static void expect_rates(Plan *plan)
     double watched_s = 0;
     double fresh_s = 0;
     freq_prior_fit(&plan->prior, plan->seen, plan->n, UNKNOWN_RATE);
+    freq_placed_expect(plan->rows, plan->n, &plan->prior, plan->seen);
     for (size_t i = 0; i < plan->n; i++) {
         const FreqSeen *seen = &plan->seen[i];
-        FreqPage *page = &plan->rows[i].freq;
+        const FreqPage *page = &plan->rows[i].freq;
         double weight = (double)page->weight;
-        float least_s = page->least_s;
-        *page = freq_prior_page(&plan->prior, seen, weight);
-        page->least_s = least_s;
         plan->mean_rate += (double)page->rate / (double)plan->n;
         watched_s += weight * ((double)seen->same_s + (double)seen->changed_s);
         fresh_s += weight * freq_seen_fresh_s(seen, page);
         plan->n_visits += (uint64_t)seen->n_same + seen->n_changed;
     }
     plan->found = watched_s > 0 ? fresh_s / watched_s : 0;
-    qsort(plan->rows, plan->n, sizeof *plan->rows, schedule_plan_by_place);
+    freq_placed_sort(plan->rows, plan->n);
     for (size_t i = 0; i < plan->n; i++) {
         plan->pages[i] = plan->rows[i].freq;
     }
-}
-
-/* The end of the pages of the host that begins there. */
-static size_t schedule_plan_host_end(const Plan *plan, size_t first)
-{
-    size_t end = first + 1;
-    while (end < plan->n && plan->rows[end].host == plan->rows[first].host) {
-        end++;
-    }
-    return end;
-}
-
-/* The same of the address. */
-static size_t schedule_plan_address_end(const Plan *plan, size_t first)
-{
-    uint64_t address = plan->rows[first].address;
-    size_t end = schedule_plan_host_end(plan, first);
-    while (end < plan->n && address != 0 && plan->rows[end].address == address) {
-        end = schedule_plan_host_end(plan, end);
-    }
-    return end;
 }
 
 typedef double IntervalOf(const Plan *plan, size_t i, double context);
@@ -236,13 +195,13 @@ static Freshness freshness_by(Plan *plan, IntervalOf *of, double context, size_t
     double weights = 0;
     *n_late = 0;
     for (size_t first = 0; first < plan->n;) {
-        size_t end = schedule_plan_address_end(plan, first);
+        size_t end = freq_placed_address_end(plan->rows, plan->n, first);
         /* Seconds of its time that the visits of an address need in a second, or those of one of
          * its hosts: above 1 there are too many. */
         double together = 0;
         double most = 0;
         for (size_t i = first; i < end;) {
-            size_t next = schedule_plan_host_end(plan, i);
+            size_t next = freq_placed_host_end(plan->rows, plan->n, i);
             const HostPace *pace = &plan->paces[plan->rows[i].host];
             double visits = 0;
             for (; i < next; i++) {
@@ -273,12 +232,12 @@ static void schedule_plan_find_floors(Plan *plan)
 {
     memset(plan->floors, 0, plan->n * sizeof *plan->floors);
     for (size_t first = 0; first < plan->n;) {
-        size_t end = schedule_plan_address_end(plan, first);
+        size_t end = freq_placed_address_end(plan->rows, plan->n, first);
         double address_s = 0;
-        for (size_t i = first; i < end; i = schedule_plan_host_end(plan, i)) {
+        for (size_t i = first; i < end; i = freq_placed_host_end(plan->rows, plan->n, i)) {
             const HostPace *pace = &plan->paces[plan->rows[i].host];
             freq_plan_raise_floors(&plan->pages[i], &plan->floors[i],
-                                   schedule_plan_host_end(plan, i) - i, pace->host_s,
+                                   freq_placed_host_end(plan->rows, plan->n, i) - i, pace->host_s,
                                    &plan->bounds);
             address_s = fmax(address_s, pace->address_s);
         }
@@ -293,7 +252,7 @@ static size_t count_bound(const Plan *plan, double price)
 {
     size_t n = 0;
     for (size_t first = 0; first < plan->n;) {
-        size_t end = schedule_plan_address_end(plan, first);
+        size_t end = freq_placed_address_end(plan->rows, plan->n, first);
         bool is_bound = false;
         for (; first < end; first++) {
             is_bound = is_bound || (double)plan->floors[first] > price;

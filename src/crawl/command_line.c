@@ -13,7 +13,8 @@
 
 /* ---- Command filter ---- */
 
-int command_filter(const char *command, const char *text, unsigned available, Filter **filter)
+int command_filter(const char *command, const char *option, const char *text, unsigned available,
+                   Filter **filter)
 {
     *filter = NULL;
     if (text == NULL) {
@@ -25,7 +26,7 @@ int command_filter(const char *command, const char *text, unsigned available, Fi
     if (rc == RESULT_OK) {
         return 0;
     }
-    (void)fprintf(stderr, "ragno %s: --where: column %zu: %s%s%s\n", command, why.column,
+    (void)fprintf(stderr, "ragno %s: --%s: column %zu: %s%s%s\n", command, option, why.column,
                   why.message, why.hint[0] == '\0' ? "" : "; ", why.hint);
     return rc == RESULT_MEMORY ? EXIT_INTERNAL : EXIT_USAGE;
 }

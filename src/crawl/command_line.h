@@ -89,14 +89,15 @@ int command_line_complain(const CommandLine *line, const char *what, const char 
  * argv[*i] is another word. An option at the end of the line, without a value, has the value "". */
 const char *command_option(const char *name, int argc, char **argv, int *i);
 
-/* Command filter: the option --where FILTER of a command.
+/* Command filter: an option of a command that takes a filter, such as --where.
  *
  * What: compiles the filter, or prints an error with the column of the mistake.
  * Threads: main. */
 
 /* available: what the filter may ask about (FILTER_HAS_...). *filter is NULL when text is NULL; the
  * caller deletes it. Returns 0 or the exit status. */
-int command_filter(const char *command, const char *text, unsigned available, Filter **filter);
+int command_filter(const char *command, const char *option, const char *text, unsigned available,
+                   Filter **filter);
 
 /* The crawl's options for commands that need them without a crawl: `ragno check`, `ragno plan`.
  *

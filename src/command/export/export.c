@@ -389,7 +389,7 @@ static int export_tables_main(int argc, char **argv)
     if (status == 0) {
         PageDB *db = NULL;
         Filter *where = NULL;
-        status = command_filter("export", command.where, command.kind->available, &where);
+        status = command_filter("export", "where", command.where, command.kind->available, &where);
         if (status == 0) {
             status = crawl_open("export", command.directory, true, &db);
         }

@@ -145,7 +145,7 @@ int text_export_parse(TextExport *export, int argc, char **argv, const char *usa
     int status = text_export_take(export, argc, argv, usage, extra, n_extra);
     if (status == 0) {
         export->wanted.directory = file_path(&export->warc, "%s/warc", export->directory);
-        status = command_filter("export", export->where, TEXT_FILTER_HAS, &export->filter);
+        status = command_filter("export", "where", export->where, TEXT_FILTER_HAS, &export->filter);
         export->wanted.where = export->filter;
     }
     return status;

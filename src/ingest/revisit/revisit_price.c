@@ -69,7 +69,7 @@ static Result revisit_price_look_at(RevisitPricing *pricing, const Batch *batch,
     }
     pricing->seen[pricing->n] = revisit_policy_seen(&page, &note);
     pricing->sample[pricing->n++] =
-        (PricedPage){.freq = {.weight = (float)weight_of(batch, &page),
+        (FreqPlaced){.freq = {.weight = (float)weight_of(batch, &page),
                               .least_s = (float)fmax(note.fresh_until_s - page.last_crawl, 0)},
                      .host = page.host,
                      .address = record.address};
@@ -108,28 +108,11 @@ static Result revisit_price_begin(RevisitPricing *pricing, uint64_t n_pages)
 
 /* ---- hosts that politeness binds ---- */
 
-static int revisit_price_by_place(const void *a, const void *b)
-{
-    const PricedPage *x = a;
-    const PricedPage *y = b;
-    return x->address != y->address ? (x->address > y->address ? 1 : -1)
-                                    : (x->host > y->host) - (x->host < y->host);
-}
-
 static int revisit_price_by_host(const void *a, const void *b)
 {
     const HostFloor *x = a;
     const HostFloor *y = b;
     return (x->host > y->host) - (x->host < y->host);
-}
-
-static size_t revisit_price_host_end(const RevisitPricing *pricing, size_t first)
-{
-    size_t end = first + 1;
-    while (end < pricing->n && pricing->sample[end].host == pricing->sample[first].host) {
-        end++;
-    }
-    return end;
 }
 
 /* Seconds that politeness wants between two pages of a host, and of its address. */
@@ -163,7 +146,7 @@ static Result raise(RevisitPricing *pricing, Batch *batch, size_t first, size_t 
         return RESULT_OK;
     }
     for (size_t i = first; rc == RESULT_OK && i < end;) {
-        size_t next = revisit_price_host_end(pricing, i);
+        size_t next = freq_placed_host_end(pricing->sample, pricing->n, i);
         double host_s = 0;
         double address_s = 0;
         rc = pace_of(pricing, batch, pricing->sample[i].host, &host_s, &address_s);
@@ -184,24 +167,18 @@ static Result revisit_price_find_floors(RevisitPricing *pricing, Batch *batch, d
                                         const FreqBounds *bounds)
 {
     Result rc = RESULT_OK;
-    qsort(pricing->sample, pricing->n, sizeof *pricing->sample, revisit_price_by_place);
+    freq_placed_sort(pricing->sample, pricing->n);
     pricing->n_floors = 0;
     for (size_t i = 0; i < pricing->n; i++) {
         pricing->pages[i] = pricing->sample[i].freq;
         pricing->least[i] = 0;
     }
     for (size_t first = 0; first < pricing->n && batch->options->host_config != NULL;) {
-        /* Where the pages of the address end: all of its hosts, and one host when it is not known.
-         */
-        uint64_t address = pricing->sample[first].address;
-        size_t end = revisit_price_host_end(pricing, first);
-        while (end < pricing->n && address != 0 && pricing->sample[end].address == address) {
-            end = revisit_price_host_end(pricing, end);
-        }
+        size_t end = freq_placed_address_end(pricing->sample, pricing->n, first);
         rc = rc == RESULT_OK ? raise(pricing, batch, first, end, share, bounds) : rc;
         first = end;
     }
-    for (size_t i = 0; i < pricing->n; i = revisit_price_host_end(pricing, i)) {
+    for (size_t i = 0; i < pricing->n; i = freq_placed_host_end(pricing->sample, pricing->n, i)) {
         if (pricing->least[i] > 0) {
             pricing->floors[pricing->n_floors++] =
                 (HostFloor){.host = pricing->sample[i].host, .price = pricing->least[i]};
@@ -239,12 +216,7 @@ static Result revisit_price_end(RevisitPricing *pricing, Batch *batch, const Rev
         return rc;
     }
     freq_prior_fit(&pricing->prior, pricing->seen, n, 1 / policy->default_s);
-    for (size_t i = 0; i < n; i++) {
-        FreqPage *page = &pricing->sample[i].freq;
-        float least_s = page->least_s;
-        *page = freq_prior_page(&pricing->prior, &pricing->seen[i], (double)page->weight);
-        page->least_s = least_s;
-    }
+    freq_placed_expect(pricing->sample, n, &pricing->prior, pricing->seen);
     double visits_per_s = freq_spending_take(
         &pricing->spending, (double)n_visited / mean_s, (double)pricing->n_visits,
         (double)mono_ms_between(pricing->counted, now) / 1e3, mean_s);

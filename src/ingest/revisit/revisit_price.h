@@ -28,13 +28,6 @@
 #define REVISIT_PRICE_SAMPLE 8192u
 #define REVISIT_PRICE_HOST   8u
 
-/* A page of the sample. */
-typedef struct PricedPage {
-    FreqPage freq;
-    uint32_t host;
-    uint64_t address; /* as HostRecord.address */
-} PricedPage;
-
 /* The least price of a host. */
 typedef struct HostFloor {
     uint32_t host;
@@ -44,7 +37,7 @@ typedef struct HostFloor {
 typedef struct RevisitPricing {
     const RevisitRows *table;
     PageDB *db;
-    PricedPage *sample; /* [REVISIT_PRICE_SAMPLE], when there is need of it; and so the next four */
+    FreqPlaced *sample; /* [REVISIT_PRICE_SAMPLE], when there is need of it; and so the next four */
     FreqSeen *seen;     /* what the visits of these have found, as they are read */
     FreqPage *pages;    /* of the sample, by address and host */
     float *least;       /* prices of these */

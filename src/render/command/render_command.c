@@ -121,7 +121,7 @@ static int render_command_load(RenderCommand *command)
 static int render_command_compile(RenderCommand *command)
 {
     int status =
-        command_filter("render", command->where,
+        command_filter("render", "where", command->where,
                        FILTER_HAS_DEPTH | FILTER_HAS_STATUS | FILTER_HAS_TYPE | FILTER_HAS_RESPONSE,
                        &command->filter);
     if (status == 0 && filter_scratch_new(&command->scratch) != RESULT_OK) {

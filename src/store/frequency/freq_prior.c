@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ROUNDS      20 /* of expectation maximisation */
@@ -380,4 +381,48 @@ void freq_plan_raise_floors(const FreqPage *pages, float *floors, size_t n, doub
     for (size_t i = 0; i < n; i++) {
         floors[i] = fmaxf(floors[i], price);
     }
+}
+
+/* ---- Pages at their places ---- */
+
+void freq_placed_expect(FreqPlaced *pages, size_t n, const FreqPrior *prior, const FreqSeen *seen)
+{
+    for (size_t i = 0; i < n; i++) {
+        FreqPage *page = &pages[i].freq;
+        float least_s = page->least_s;
+        *page = freq_prior_page(prior, &seen[i], (double)page->weight);
+        page->least_s = least_s;
+    }
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const FreqPlaced *x = a;
+    const FreqPlaced *y = b;
+    return x->address != y->address ? (x->address > y->address ? 1 : -1)
+                                    : (x->host > y->host) - (x->host < y->host);
+}
+
+void freq_placed_sort(FreqPlaced *pages, size_t n)
+{
+    qsort(pages, n, sizeof *pages, by_place);
+}
+
+size_t freq_placed_host_end(const FreqPlaced *pages, size_t n, size_t first)
+{
+    size_t end = first + 1;
+    while (end < n && pages[end].host == pages[first].host) {
+        end++;
+    }
+    return end;
+}
+
+size_t freq_placed_address_end(const FreqPlaced *pages, size_t n, size_t first)
+{
+    uint64_t address = pages[first].address;
+    size_t end = freq_placed_host_end(pages, n, first);
+    while (end < n && address != 0 && pages[end].address == address) {
+        end = freq_placed_host_end(pages, n, end);
+    }
+    return end;
 }

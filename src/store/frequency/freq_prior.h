@@ -144,6 +144,24 @@ void freq_seen_update(FreqSeen *seen, uint64_t n_crawls, uint64_t n_changes, dou
 void freq_prior_fit(FreqPrior *prior, const FreqSeen *seen, size_t n, double rate);
 /* What is to be expected of a page; seen {0}: it was visited once. */
 FreqPage freq_prior_page(const FreqPrior *prior, const FreqSeen *seen, double weight);
+
+/* A page and where it is. */
+typedef struct FreqPlaced {
+    FreqPage freq;
+    uint64_t address; /* of its host, as HostRecord.address; 0: not known */
+    uint32_t host;
+    float scheduled_s; /* interval that it has now; 0: none */
+} FreqPlaced;
+
+/* What is to be expected of pages of which weight and least_s are known. */
+void freq_placed_expect(FreqPlaced *pages, size_t n, const FreqPrior *prior, const FreqSeen *seen);
+/* Brings pages of one host, and of one address, side by side, */
+void freq_placed_sort(FreqPlaced *pages, size_t n);
+/* and says where those of the host, or of the address, end that begins at `first`: an address has
+ * all of its hosts, and one host when it is not known. */
+size_t freq_placed_host_end(const FreqPlaced *pages, size_t n, size_t first);
+size_t freq_placed_address_end(const FreqPlaced *pages, size_t n, size_t first);
+
 /* Seconds for which the copies of a page were up to date between its first and its last visit, as
  * far as its visits tell and page says. */
 double freq_seen_fresh_s(const FreqSeen *seen, const FreqPage *page);
