@@ -95,11 +95,6 @@ Result config_resolve_paths(Config *config, Buffer *error)
         "fetch.credentials",   "fetch.ca_file",         "crawl.signature_key",
         "cluster.credentials", "cluster.tls_authority", "cluster.tls_certificate",
         "cluster.tls_key"};
-    const char *paths[] = {
-        config->score_rules,         config->score_model,           config->schedule_rules,
-        config->fetch_credentials,   config->fetch_ca_file,         config->crawl_signature_key,
-        config->cluster_credentials, config->cluster_tls_authority, config->cluster_tls_certificate,
-        config->cluster_tls_key};
     Result rc = RESULT_OK;
     for (size_t i = 0; i < config->options.n_identities; i++) {
         OptionSite *line = &config->options.identities[i];
@@ -112,12 +107,13 @@ Result config_resolve_paths(Config *config, Buffer *error)
         }
     }
     for (size_t i = 0; i < sizeof names / sizeof *names && rc == RESULT_OK; i++) {
-        if (*paths[i] == '\0' || *paths[i] == '/') {
+        const OptionSpec *spec = options_find(&config->options, names[i]);
+        const char *text = config->options.texts[spec - config->options.specs];
+        if (*text == '\0' || *text == '/') {
             continue;
         }
-        const OptionSpec *spec = options_find(&config->options, names[i]);
         char *origin = strdup(config->options.origins[spec - config->options.specs]);
-        char *path = realpath(paths[i], NULL);
+        char *path = realpath(text, NULL);
         if (path != NULL && origin != NULL) {
             rc = options_set(&config->options, names[i], path, origin, error);
         }

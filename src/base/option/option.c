@@ -194,25 +194,21 @@ static const char *type_name(OptionType type)
 /* Base units as a person writes them, for messages about ranges. */
 static void print_quantity(Buffer *out, OptionType type, double value)
 {
-    if (type == OPTION_TIME) {
-        static const char *const names[] = {"d", "h", "m", "s", "ms"};
-        static const double factors[] = {86400e3, 3600e3, 60e3, 1000, 1};
-        size_t i = 0;
-        while (i < 4 && (value == 0 || fmod(value, factors[i]) != 0)) {
-            i++;
-        }
-        (void)buffer_printf(out, "%.0f%s", value / factors[i], value == 0 ? "" : names[i]);
-    } else if (type == OPTION_SIZE) {
-        static const char *const names[] = {"Ti", "Gi", "Mi", "Ki", ""};
-        static const double factors[] = {1099511627776.0, 1073741824.0, 1048576.0, 1024.0, 1};
-        size_t i = 0;
-        while (i < 4 && (value == 0 || fmod(value, factors[i]) != 0)) {
-            i++;
-        }
-        (void)buffer_printf(out, "%.0f%s", value / factors[i], names[i]);
-    } else {
+    static const char *const names[2][5] = {{"d", "h", "m", "s", "ms"},
+                                            {"Ti", "Gi", "Mi", "Ki", ""}};
+    static const double factors[2][5] = {{86400e3, 3600e3, 60e3, 1000, 1},
+                                         {1099511627776.0, 1073741824.0, 1048576.0, 1024.0, 1}};
+    if (type != OPTION_TIME && type != OPTION_SIZE) {
         (void)buffer_printf(out, "%.15g", value);
+        return;
     }
+    bool of_size = type == OPTION_SIZE;
+    size_t i = 0;
+    while (i < 4 && (value == 0 || fmod(value, factors[of_size][i]) != 0)) {
+        i++;
+    }
+    (void)buffer_printf(out, "%.0f%s", value / factors[of_size][i],
+                        value == 0 ? "" : names[of_size][i]);
 }
 
 Result option_check_words(const char *text, const char *between,

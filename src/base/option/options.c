@@ -170,6 +170,19 @@ static void options_complain_unknown(const Options *options, const char *name, B
     }
 }
 
+/* The text as an INI file has it, and what it says. */
+static Result options_read_value(const OptionSpec *spec, const char *name, const char *text,
+                                 Buffer *value, OptionValue *parsed, Buffer *error)
+{
+    Buffer why = {.limit = BUFFER_NO_LIMIT};
+    Result rc = ini_value_read(text, value, &why);
+    if (rc == RESULT_INVALID) {
+        (void)buffer_printf(error, "%s: '%s' %s", name, text, buffer_string(&why));
+    }
+    buffer_destroy(&why);
+    return rc == RESULT_OK ? option_parse(spec, buffer_string(value), parsed, error) : rc;
+}
+
 Result options_set(Options *options, const char *name, const char *text, const char *origin,
                    Buffer *error)
 {
@@ -181,14 +194,7 @@ Result options_set(Options *options, const char *name, const char *text, const c
     size_t row = (size_t)(spec - options->specs);
     OptionValue parsed = {0};
     Buffer value = {.limit = BUFFER_NO_LIMIT};
-    Buffer why = {.limit = BUFFER_NO_LIMIT};
-    Result rc = ini_value_read(text, &value, &why);
-    if (rc == RESULT_INVALID) {
-        (void)buffer_printf(error, "%s: '%s' %s", name, text, buffer_string(&why));
-    }
-    if (rc == RESULT_OK) {
-        rc = option_parse(spec, buffer_string(&value), &parsed, error);
-    }
+    Result rc = options_read_value(spec, name, text, &value, &parsed, error);
     if (rc == RESULT_OK) {
         rc = options_store(options, row, buffer_string(&value), &parsed);
     }
@@ -199,7 +205,6 @@ Result options_set(Options *options, const char *name, const char *text, const c
         rc = options_replace(&options->origins[row], origin);
     }
     buffer_destroy(&value);
-    buffer_destroy(&why);
     return rc;
 }
 
@@ -501,19 +506,11 @@ static Result options_add_line(Options *options, bool of_identity, const char *p
     OptionSite **lines = of_identity ? &options->identities : &options->sites;
     size_t *n = of_identity ? &options->n_identities : &options->n_sites;
     Buffer value = {.limit = BUFFER_NO_LIMIT};
-    Buffer why = {.limit = BUFFER_NO_LIMIT};
-    Result rc = ini_value_read(text, &value, &why);
-    if (rc == RESULT_INVALID) {
-        (void)buffer_printf(error, "%s: '%s' %s", key, text, buffer_string(&why));
-    }
-    if (rc == RESULT_OK) {
-        rc = option_parse(spec, buffer_string(&value), &line.value, error);
-    }
+    Result rc = options_read_value(spec, key, text, &value, &line.value, error);
     if (rc == RESULT_OK) {
         rc = add_site(lines, n, pattern, buffer_string(&value), origin, &line);
     }
     buffer_destroy(&value);
-    buffer_destroy(&why);
     return rc;
 }
 

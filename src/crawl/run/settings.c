@@ -134,16 +134,14 @@ static void tell_change(void *context, const OptionChange *change)
     } else if (is_live(asker->settings, spec)) {
         LOG_INFO("config", "changed", "key=%s.%s old=\"%s\" new=\"%s\" from=\"%s\" %s",
                  spec->section, spec->key, change->from, change->to, change->origin, who);
-    } else if (spec->live) {
-        LOG_WARN("config", "cannot change while the crawl runs",
-                 "key=%s.%s value=\"%s\" wanted=\"%s\" from=\"%s\" next=\"it is divided among all "
-                 "agents: stop them all, and start them with the new value\" %s",
-                 spec->section, spec->key, change->from, change->to, change->origin, who);
     } else {
         LOG_WARN("config", "cannot change while the crawl runs",
-                 "key=%s.%s value=\"%s\" wanted=\"%s\" from=\"%s\" next=\"it takes effect at "
-                 "the next start with the same files and options\" %s",
-                 spec->section, spec->key, change->from, change->to, change->origin, who);
+                 "key=%s.%s value=\"%s\" wanted=\"%s\" from=\"%s\" next=\"%s\" %s", spec->section,
+                 spec->key, change->from, change->to, change->origin,
+                 spec->live ? "it is divided among all agents: stop them all, and start them with "
+                              "the new value"
+                            : "it takes effect at the next start with the same files and options",
+                 who);
     }
     tell_cluster(asker, change);
 }

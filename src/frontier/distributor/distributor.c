@@ -365,8 +365,8 @@ static void notice_reader_drop_host(Distributor *distributor, uint32_t host, Mon
 }
 
 /* The notice stays the caller's. */
-static void notice_reader_take(Distributor *distributor, const CommitNotice *notice, MonoTime now,
-                               WallTime wall)
+void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
+                           WallTime wall)
 {
     distributor_take_wall(distributor, wall);
     distributor->steering.results += notice->n_done;
@@ -499,24 +499,21 @@ Result distributor_init(Distributor *distributor, const DistributorOptions *opti
     return distributor->steering.dues == NULL ? RESULT_MEMORY : RESULT_OK;
 }
 
-void distributor_destroy(Distributor *distributor)
+static void delete_visit_states(Map *map)
 {
     size_t place = 0;
     VisitState *visit_state = NULL;
-    while ((visit_state = map_next(&distributor->visit_states, &place)) != NULL) {
+    while ((visit_state = map_next(map, &place)) != NULL) {
         visit_state_delete(visit_state);
     }
-    place = 0;
-    while ((visit_state = map_next(&distributor->guests, &place)) != NULL) {
-        visit_state_delete(visit_state);
-    }
-    place = 0;
-    while ((visit_state = map_next(&distributor->questions, &place)) != NULL) {
-        visit_state_delete(visit_state);
-    }
-    map_destroy(&distributor->questions);
-    map_destroy(&distributor->visit_states);
-    map_destroy(&distributor->guests);
+    map_destroy(map);
+}
+
+void distributor_destroy(Distributor *distributor)
+{
+    delete_visit_states(&distributor->visit_states);
+    delete_visit_states(&distributor->guests);
+    delete_visit_states(&distributor->questions);
     map_destroy(&distributor->in_flight);
     heap_destroy(&distributor->purge);
     buffer_destroy(&distributor->text);
@@ -639,12 +636,6 @@ void distributor_asked(Distributor *distributor, VisitState *asker, MonoTime now
         visit_dispatch(distributor, txn, wakes, now);
     }
     page_db_txn_abort(distributor->db, txn);
-}
-
-void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
-                           WallTime wall)
-{
-    notice_reader_take(distributor, notice, now, wall);
 }
 
 void distributor_recalled(Distributor *distributor, VisitState *visit_state)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
 #include "base/memory/file.h"
 #include "rules/scope/denials.h"
 
@@ -22,23 +23,16 @@ Result denial_list_add(DenialList *list, const char *rule, const char *note)
     if (denial_list_find(list, rule) < list->n) {
         return RESULT_EXISTS;
     }
-    char **rules = realloc(list->rules, (list->n + 1) * sizeof *rules);
-    if (rules != NULL) {
-        list->rules = rules;
-    }
-    char **notes = realloc(list->notes, (list->n + 1) * sizeof *notes);
-    if (notes != NULL) {
-        list->notes = notes;
-    }
+    size_t n = list->n;
     char *rule_copy = strdup(rule);
     char *note_copy = strdup(note);
-    if (rules == NULL || notes == NULL || rule_copy == NULL || note_copy == NULL) {
+    if (rule_copy == NULL || note_copy == NULL ||
+        array_add(&list->notes, &n, sizeof note_copy, &note_copy) != RESULT_OK ||
+        array_add(&list->rules, &list->n, sizeof rule_copy, &rule_copy) != RESULT_OK) {
         free(rule_copy);
         free(note_copy);
         return RESULT_MEMORY;
     }
-    rules[list->n] = rule_copy;
-    notes[list->n++] = note_copy;
     return RESULT_OK;
 }
 
