@@ -17,8 +17,8 @@ static void keep_attribute(HtmlTag *tag, uint32_t wanted, HtmlSlice name, HtmlSl
 }
 
 /* Inlined into both of its callers: most tags have attributes. */
-static inline const char *skim_token_read_attribute(const char *p, const char *end, HtmlTag *tag,
-                                                    HtmlSlice *name, HtmlSlice *value, bool *over)
+SKIM_INLINE const char *skim_token_read_attribute(const char *p, const char *end, HtmlTag *tag,
+                                                  HtmlSlice *name, HtmlSlice *value, bool *over)
 {
     *over = false;
     name->length = 0;
@@ -62,8 +62,8 @@ static inline const char *skim_token_read_attribute(const char *p, const char *e
     return p == end ? NULL : p; /* the text ends within the tag */
 }
 
-const char *skim_attribute(const char *p, const char *end, uint32_t wanted, HtmlTag *tag,
-                           bool *over)
+SKIM_INLINE const char *skim_token_take_attribute(const char *p, const char *end, uint32_t wanted,
+                                                  HtmlTag *tag, bool *over)
 {
     HtmlSlice name;
     HtmlSlice value;
@@ -74,11 +74,17 @@ const char *skim_attribute(const char *p, const char *end, uint32_t wanted, Html
     return p;
 }
 
+const char *skim_attribute(const char *p, const char *end, uint32_t wanted, HtmlTag *tag,
+                           bool *over)
+{
+    return skim_token_take_attribute(p, end, wanted, tag, over);
+}
+
 const char *skim_attributes(const char *p, const char *end, uint32_t wanted, HtmlTag *tag)
 {
     bool over = false;
     while (p != NULL && !over) {
-        p = skim_attribute(p, end, wanted, tag, &over);
+        p = skim_token_take_attribute(p, end, wanted, tag, &over);
     }
     return p;
 }
