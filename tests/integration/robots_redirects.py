@@ -147,8 +147,8 @@ def coded_transfers(report, path):
     with Sites(path, answers) as sites:
         result = sites.crawl(path + "/crawl", "--set", "politeness.retry=robots-error 100ms 1 drop, broken 100ms 1 drop",
                              *(f"http://{host}.test/" for host in "abcd"))
-    report.equal("a crawl of coded transfers ends", result.returncode, 0)
     refuses = curl_version() >= (8, 14)
+    report.equal("a crawl of coded transfers ends", result.returncode, 19 if refuses else 0)  # no seed could be fetched
     report.same_set("forbidden pages are not asked for", sites.asked(), {"http://d.test/"} if refuses else
                     {f"http://{host}.test/{name}" for host in "ad" for name in ("", "yes")})
     if refuses:

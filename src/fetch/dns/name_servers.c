@@ -266,6 +266,9 @@ static Result open_channel(NameServers *servers, const ResolverOptions *options,
     };
     int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS |
                ARES_OPT_SOCK_STATE_CB;
+#ifdef ARES_OPT_QUERY_CACHE
+    mask |= ARES_OPT_QUERY_CACHE; /* none: a canary (name_watch.h) would hear what it has heard */
+#endif
     /* A burst of answers must fit: what is dropped costs a whole time-out. The kernel may give
      * less. */
     own.socket_receive_buffer_size = RECEIVE_BUFFER_BYTES;
