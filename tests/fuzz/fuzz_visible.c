@@ -41,7 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                           .content_type = types[data[0] % 5],
                           .url = PAGE_URL,
                           .url_length = sizeof PAGE_URL - 1};
-    VisibleOptions options = {.memory_bytes = 1u << 16, .main_text = true, .styles = true};
+    VisibleOptions options = {
+        .memory_bytes = 1u << 16, .main_text = true, .markdown = true, .styles = true};
     VisibleReader *readers[2] = {NULL, NULL};
     VisiblePage pages[2];
     for (int i = 0; i < 2; i++) {
@@ -51,6 +52,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         (void)visible_read(readers[i], &input, &pages[i]);
         check_page(readers[i], &pages[i]);
+        Buffer markdown = {.limit = BUFFER_NO_LIMIT};
+        (void)visible_page_markdown(readers[i], &markdown);
+        buffer_destroy(&markdown);
     }
     if (pages[0].length != pages[1].length ||
         memcmp(pages[0].text, pages[1].text, pages[0].length) != 0) {

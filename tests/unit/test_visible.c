@@ -680,7 +680,7 @@ static void markdown_is_what(const char *body, const char *expected, bool main_t
     VisiblePage page;
     (void)read_page(reader, body, strlen(body), "text/html; charset=utf-8", &page);
     CU_ASSERT_EQUAL(visible_page_markdown(reader, &out), RESULT_OK);
-    if (out.length != strlen(expected) || memcmp(out.data, expected, out.length) != 0) {
+    if (out.length != strlen(expected) || memcmp(buffer_string(&out), expected, out.length) != 0) {
         (void)printf("\n%s\n  is      \"%.*s\"\n  must be \"%s\"\n", body, (int)out.length,
                      buffer_string(&out), expected);
         CU_FAIL("another text");
