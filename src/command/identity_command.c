@@ -218,9 +218,7 @@ static int identity_page_main(int argc, char **argv)
     if (status != 0) {
         return status == COMMAND_HELPED ? 0 : status;
     }
-    status = config_init(&page.config) == RESULT_OK
-                 ? check_options_load(&page.options, &page.config)
-                 : EXIT_INTERNAL;
+    status = check_options_load(&page.options, &page.config);
     if (status == 0 && config_user_agent(&page.config, &page.agent) != RESULT_OK) {
         status = EXIT_INTERNAL;
     }

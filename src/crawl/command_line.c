@@ -286,6 +286,9 @@ int check_options_load(const CheckOptions *options, Config *config)
 {
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     int status = 0;
+    if (config_init(config) != RESULT_OK) {
+        return EXIT_INTERNAL;
+    }
     if (options->file != NULL) {
         Result rc = options_load(&config->options, options->file, &error);
         if (rc != RESULT_OK && rc != RESULT_INVALID) {

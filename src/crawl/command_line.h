@@ -116,8 +116,9 @@ typedef struct CheckOptions {
     {                                                                                              \
         "set", 's', COMMAND_SETTING, .to = &(options)->settings                                    \
     }
-/* Fills in an initialised config. Exit status: 0, 2 after one complaint per mistake ("FILE:LINE:
- * what"), 3 when the file cannot be read. */
+/* Initialises a config, which is to be destroyed in any case, and fills it in. Exit status: 0, 2
+ * after one complaint per mistake ("FILE:LINE: what"), 3 when the file cannot be read,
+ * EXIT_INTERNAL. */
 int check_options_load(const CheckOptions *options, Config *config);
 
 #endif

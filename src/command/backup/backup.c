@@ -254,21 +254,12 @@ static Result backup_drop(void *context, const char *name)
 
 /* ---- the database ---- */
 
-static int backup_open(const char *path, MDB_env **env)
-{
-    int rc = mdb_env_create(env);
-    if (rc == 0) {
-        rc = mdb_env_set_maxdbs(*env, PAGE_DIRECTORY_MAX_TABLES);
-    }
-    return rc == 0 ? mdb_env_open(*env, path, MDB_RDONLY, PAGE_DIRECTORY_FILE_MODE) : rc;
-}
-
 /* What the copy says of the other files. */
 static int backup_read_end(Backup *backup, const char *path)
 {
     MDB_env *env = NULL;
     MDB_txn *txn = NULL;
-    int rc = backup_open(path, &env);
+    int rc = page_directory_env(&env, path, MDB_RDONLY, 0);
     if (rc == 0) {
         rc = mdb_txn_begin(env, NULL, MDB_RDONLY, &txn);
     }
@@ -277,9 +268,7 @@ static int backup_read_end(Backup *backup, const char *path)
         rc = found == RESULT_OK || found == RESULT_NOT_FOUND ? 0 : MDB_CORRUPTED;
         mdb_txn_abort(txn);
     }
-    if (env != NULL) {
-        mdb_env_close(env);
-    }
+    mdb_env_close(env);
     return rc;
 }
 
@@ -293,16 +282,14 @@ static Result backup_database(Backup *backup)
     if (rc != RESULT_OK) {
         return rc;
     }
-    int code = backup_open(from.text, &env);
+    int code = page_directory_env(&env, from.text, MDB_RDONLY, 0);
     if (code == 0) {
         code = mdb_env_copy2(env, to.text, MDB_CP_COMPACT);
     }
     if (code == 0) {
         code = backup_read_end(backup, to.text);
     }
-    if (env != NULL) {
-        mdb_env_close(env);
-    }
+    mdb_env_close(env);
     return backup_fail(backup, from.text, lmdb_result(code, "copy the database"));
 }
 

@@ -135,10 +135,6 @@ static int check_config(int argc, char **argv)
         (void)fprintf(stderr, "usage: ragno check config [FILE]\n");
         return 2;
     }
-    if (config_init(&config) != RESULT_OK) {
-        config_destroy(&config);
-        return 1;
-    }
     CheckOptions options = {.file = argc == 2 ? argv[1] : NULL};
     int status = check_options_load(&options, &config);
     if (status == 0) {
@@ -287,10 +283,6 @@ static int check_dns(int argc, char **argv)
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {
         return status == COMMAND_HELPED ? 0 : status;
-    }
-    if (config_init(&config) != RESULT_OK) {
-        config_destroy(&config);
-        return 1;
     }
     status = check_options_load(&options, &config);
     if (status == 0) {

@@ -201,10 +201,7 @@ int check_render(int argc, char **argv)
     check.place = line.words[0];
     (void)signal(SIGPIPE, SIG_IGN); /* a browser may end while it is written to */
     url_init(&check.url);
-    status = config_init(&check.config) == RESULT_OK ? 0 : 1;
-    if (status == 0) {
-        status = check_options_load(&options, &check.config);
-    }
+    status = check_options_load(&options, &check.config);
     if (status == 0) {
         status = check_render_open(&check, line.words[1]);
     }

@@ -401,17 +401,8 @@ static Result database_read_counts(ForgetDatabase *d)
 
 static int database_open(ForgetDatabase *d, const char *path)
 {
-    int rc = mdb_env_create(&d->from);
-    if (rc == 0) {
-        rc = mdb_env_set_maxdbs(d->from, PAGE_DIRECTORY_MAX_TABLES);
-    }
-    if (rc == 0) {
-        rc = mdb_env_open(d->from, path, MDB_RDONLY | MDB_NORDAHEAD, PAGE_DIRECTORY_FILE_MODE);
-    }
-    if (rc == 0) {
-        rc = mdb_txn_begin(d->from, NULL, MDB_RDONLY, &d->read);
-    }
-    return rc;
+    int rc = page_directory_env(&d->from, path, MDB_RDONLY | MDB_NORDAHEAD, 0);
+    return rc == 0 ? mdb_txn_begin(d->from, NULL, MDB_RDONLY, &d->read) : rc;
 }
 
 bool forget_database_is_shared(const char *directory)
@@ -457,12 +448,8 @@ Result forget_database_look(ForgetDatabase *d, const char *path, const ForgetTar
 
 void forget_database_destroy(ForgetDatabase *d)
 {
-    if (d->read != NULL) {
-        mdb_txn_abort(d->read);
-    }
-    if (d->from != NULL) {
-        mdb_env_close(d->from);
-    }
+    mdb_txn_abort(d->read);
+    mdb_env_close(d->from);
     free(d->pages);
     free(d->hosts);
     free(d->tallies);

@@ -773,9 +773,7 @@ static int rows_write_tables(Copy *copy)
         }
         rc = rc == 0 ? rows_copy_turn(copy) : rc;
     }
-    if (names != NULL) {
-        mdb_cursor_close(names);
-    }
+    mdb_cursor_close(names);
     return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
@@ -783,18 +781,9 @@ static int rows_open_new(Copy *copy, const char *path)
 {
     MDB_envinfo info;
     int rc = mdb_env_info(copy->d->from, &info);
-    if (rc == 0) {
-        rc = mdb_env_create(&copy->to);
-    }
-    if (rc == 0) {
-        rc = mdb_env_set_maxdbs(copy->to, PAGE_DIRECTORY_MAX_TABLES);
-    }
-    if (rc == 0) {
-        rc = mdb_env_set_mapsize(copy->to, info.me_mapsize);
-    }
     /* Synced once, at the end: until then nobody counts on it. */
     if (rc == 0) {
-        rc = mdb_env_open(copy->to, path, MDB_NOSYNC, PAGE_DIRECTORY_FILE_MODE);
+        rc = page_directory_env(&copy->to, path, MDB_NOSYNC, info.me_mapsize);
     }
     return rc == 0 ? rows_copy_turn(copy) : rc;
 }
@@ -849,12 +838,8 @@ Result forget_rows_write(ForgetDatabase *d, const char *path, const WarcEnd *end
         (void)buffer_printf(error, "%s: the database cannot be written anew: %s", path,
                             result_name(result));
     }
-    if (copy.write != NULL) {
-        mdb_txn_abort(copy.write);
-    }
-    if (copy.to != NULL) {
-        mdb_env_close(copy.to);
-    }
+    mdb_txn_abort(copy.write);
+    mdb_env_close(copy.to);
     map_destroy(&copy.texts);
     buffer_destroy(&copy.bytes);
     return result;

@@ -228,10 +228,7 @@ static int import_command_run(ImportCommand *command, Config *config)
 int import_main(int argc, char **argv)
 {
     ImportCommand command = {.directory = "crawl"};
-    Config config;
-    if (config_init(&config) != RESULT_OK) {
-        return EXIT_INTERNAL;
-    }
+    Config config = {.options = {.specs = NULL}};
     int status = import_command_parse(&command, argc, argv);
     if (status == 0) {
         status = import_command_load_config(&command, &config);

@@ -576,12 +576,10 @@ static int plan_seeds_make_folder(Path *folder)
 int plan_seeds(const PlanSeeds *seeds, const CheckOptions *options, bool json)
 {
     Config as_asked; /* what a crawl would have */
-    Config dry;
+    Config dry = {.options = {.specs = NULL}};
     Path folder;
     bool all_open = true;
-    bool has_memory = config_init(&as_asked) == RESULT_OK;
-    has_memory = config_init(&dry) == RESULT_OK && has_memory;
-    int status = has_memory ? check_options_load(options, &as_asked) : EXIT_INTERNAL;
+    int status = check_options_load(options, &as_asked);
     if (status == 0) {
         status = check_options_load(options, &dry);
     }

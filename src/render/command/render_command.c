@@ -337,9 +337,6 @@ int render_main(int argc, char **argv)
     if (status != 0) {
         return status == COMMAND_HELPED ? 0 : status;
     }
-    if (config_init(&command.config) != RESULT_OK) {
-        return EXIT_INTERNAL;
-    }
     url_init(&command.url);
     buffer_init(&command.text, BUFFER_NO_LIMIT);
     status = render_command_load(&command);

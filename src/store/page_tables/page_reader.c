@@ -28,12 +28,8 @@ static PageReader *pop(PageDBStore *store)
 /* Ends the transaction itself, which the pool does not count. */
 static void page_reader_dispose(PageReader *reader)
 {
-    if (reader->hashes != NULL) {
-        mdb_cursor_close(reader->hashes);
-    }
-    if (reader->txn != NULL) {
-        mdb_txn_abort(reader->txn);
-    }
+    mdb_cursor_close(reader->hashes);
+    mdb_txn_abort(reader->txn);
     free(reader->origins);
     free(reader->packs.slots);
     free(reader);

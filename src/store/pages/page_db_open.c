@@ -67,19 +67,27 @@ typedef struct Fresh {
     void *context;
 } Fresh;
 
+int page_directory_env(MDB_env **env, const char *path, unsigned flags, size_t map_bytes)
+{
+    *env = NULL;
+    int rc = mdb_env_create(env);
+    if (rc == 0) {
+        rc = mdb_env_set_maxdbs(*env, PAGE_DIRECTORY_MAX_TABLES);
+    }
+    if (rc == 0 && map_bytes > 0) {
+        rc = mdb_env_set_mapsize(*env, map_bytes);
+    }
+    return rc == 0 ? mdb_env_open(*env, path, flags, PAGE_DIRECTORY_FILE_MODE) : rc;
+}
+
 /* A database without pages that is durable before it has its name. */
 static int create_env(const Fresh *fresh, const char *path, const char *file)
 {
     MDB_env *env = NULL;
     MDB_txn *txn = NULL;
-    int rc = unlink(path) == 0 || errno == ENOENT ? mdb_env_create(&env) : errno;
-    if (rc != 0) {
-        return rc;
-    }
-    rc = mdb_env_set_maxdbs(env, PAGE_DIRECTORY_MAX_TABLES);
-    if (rc == 0) {
-        rc = mdb_env_open(env, path, MDB_NOSUBDIR | MDB_NOLOCK, PAGE_DIRECTORY_FILE_MODE);
-    }
+    int rc = unlink(path) == 0 || errno == ENOENT
+                 ? page_directory_env(&env, path, MDB_NOSUBDIR | MDB_NOLOCK, 0)
+                 : errno;
     if (rc == 0) {
         rc = mdb_txn_begin(env, NULL, 0, &txn);
     }

@@ -160,9 +160,7 @@ static int find_entries(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_
             rc = schedule_find_level(cursor, host, at + 1, &at);
         }
     }
-    if (cursor != NULL) {
-        mdb_cursor_close(cursor);
-    }
+    mdb_cursor_close(cursor);
     return rc;
 }
 
@@ -532,9 +530,7 @@ Result schedule_change(Schedule *schedule, MDB_txn *txn, const ScheduleChange *c
             rc = count_parked(schedule, txn, &parked, c->host, change);
         }
     }
-    if (cursor != NULL) {
-        mdb_cursor_close(cursor);
-    }
+    mdb_cursor_close(cursor);
     if (rc == MDB_SUCCESS && parked.change != 0) {
         rc = schedule_note_parked(schedule, txn, parked.change);
     }
@@ -602,9 +598,7 @@ Result schedule_clear_host(Schedule *schedule, MDB_txn *txn, uint32_t host, uint
     if (rc == MDB_SUCCESS) {
         rc = schedule_forget_parked(schedule, txn, host, *removed);
     }
-    if (cursor != NULL) {
-        mdb_cursor_close(cursor);
-    }
+    mdb_cursor_close(cursor);
     return lmdb_code(rc);
 }
 

@@ -184,9 +184,7 @@ Result schedule_level_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uns
     if (rc == MDB_SUCCESS) {
         rc = mdb_cursor_count(cursor, &of_level);
     }
-    if (cursor != NULL) {
-        mdb_cursor_close(cursor);
-    }
+    mdb_cursor_close(cursor);
     ScheduleGone gone = {.n = 0};
     int read = schedule_gone_read(schedule, txn, host, &gone);
     *entries = of_level - schedule_gone_of_level(&gone, level);
