@@ -16,6 +16,7 @@
 #include "base/thread/log.h"
 #include "crawl/cluster/cluster_part.h"
 #include "crawl/crawl_store.h"
+#include "crawl/fault.h"
 #include "crawl/desk/desk.h"
 #include "crawl/parts/agent_parts.h"
 #include "crawl/run/helm.h"
@@ -431,7 +432,15 @@ static void judge_seeds(Helm *helm, CrawlStore *store)
 {
     SeedVerdict verdict;
     const CrawlTotals *totals = ingest_totals(helm->parts->ingest);
-    if (seed_verdict_find(&store->tables, helm->options->config, NULL, &verdict) != RESULT_OK) {
+    Result rc = seed_verdict_find(&store->tables, helm->options->config, NULL, &verdict);
+    if (rc != RESULT_OK) {
+        if (rc == RESULT_DAMAGED) {
+            fault_note();
+        }
+        if (helm->status == EXIT_FINISHED) { /* what cannot be read may hide what is left */
+            helm->status = exit_status_of(rc);
+            helm->why = "the database cannot be read";
+        }
         return;
     }
     bool none = verdict.succeeded == verdict.redirects &&

@@ -186,7 +186,10 @@ Result seed_verdict_find(const IngestStore *store, const Config *config, FILE *o
     uint64_t next = 0;
     Look look = {.store = store, .config = config, .out = out, .verdict = verdict};
     *verdict = (SeedVerdict){.seeds = 0};
-    if (store->seeds == 0 || page_db_txn_begin(store->db, true, &look.txn) != 0) {
+    if (store->seeds == 0) {
+        return RESULT_OK;
+    }
+    if (page_db_txn_begin(store->db, true, &look.txn) != 0) {
         return RESULT_IO;
     }
     buffer_init(&look.url, BUFFER_NO_LIMIT);
