@@ -78,8 +78,8 @@ def by_operator(report, path):
 
 
 def threads_named(crawl, name):
-    """How many threads of that kind run, by `ragno ctl threads`."""
-    return sum(line.startswith(name + "-") for line in crawl.ask("threads").stdout.splitlines())
+    """How many threads of that kind run, by `ragno ctl threads`, but for parse-spare."""
+    return sum(re.match(name + r"-\d", line) is not None for line in crawl.ask("threads").stdout.splitlines())
 
 
 def pages(crawl):
