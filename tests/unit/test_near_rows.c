@@ -122,7 +122,7 @@ static void the_sketch_tells_what_two_texts_share(void)
         CU_ASSERT_TRUE(sketch_similarity(&a, &a) == 1);
     }
     printf("# largest error of 400 estimates: %.3f\n", worst);
-    CU_ASSERT_TRUE(worst < 0.25);
+    CU_ASSERT_TRUE(worst < 0.1);
     texts[0].n = SKETCH_MIN_WORDS - 1;
     TextSketch few = sketch_of(&texts[0]);
     CU_ASSERT_FALSE(few.exists);

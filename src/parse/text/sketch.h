@@ -1,18 +1,20 @@
-/* Sketch of a text: 128 bytes by which two texts show how much they have in common.
+/* Sketch of a text: 512 bytes by which two texts show how much they have in common.
  *
  * What: a text is the set of its shingles (digest.h), each counted once however often it comes. The
- * hash of a shingle falls into one of SKETCH_BINS bins, which keeps the least it has seen; a bin
- * that got none takes the value of the next one that did. The share of bins in which two sketches
- * agree estimates the Jaccard similarity of the two sets, |A and B| / |A or B|, with a standard
- * error of 0.027 at 0.9 (texts of some hundred shingles; more for shorter ones).
+ * hash of a shingle falls into one of SKETCH_BINS bins, which keeps the least it has seen, as four
+ * bits; 0 is a bin that got none. Of the bins in which at least one of two texts has something, the
+ * share in which they agree estimates the Jaccard similarity of the two sets, |A and B| / |A or B|:
+ * with a standard error of 0.01 at 0.9, and nearly exactly for short texts, whose shingles have
+ * bins of their own.
  *
- * The search: SKETCH_BANDS groups of SKETCH_ROWS bins. Two texts that share nine tenths agree in
- * all rows of at least one band with a chance of 0.99, two that share a half with one of 0.02. So a
- * look-up by the key of each band finds candidates, and the sketches tell which of them are near.
+ * The search: SKETCH_BANDS groups of SKETCH_ROWS bins, where an empty bin stands for the next one
+ * that is not. Two texts that share nine tenths agree in all rows of at least one band with a
+ * chance of 0.99, two that share a half with one of 0.02. So a look-up by the key of each band
+ * finds candidates, and the sketches tell which of them are near.
  *
  * Owns: nothing; pure functions.
- * Source: A. Broder 1997; P. Li, A. Owen, C.-H. Zhang 2012 (one permutation); A. Shrivastava,
- * P. Li 2014 (empty bins by rotation). */
+ * Source: A. Broder 1997; P. Li, A. Owen, C.-H. Zhang 2012 (one permutation, and its estimate
+ * beside empty bins); A. Shrivastava, P. Li 2014 (empty bins of bands by rotation). */
 #ifndef PARSE_TEXT_SKETCH_H
 #define PARSE_TEXT_SKETCH_H
 
@@ -20,10 +22,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SKETCH_BINS      128u
+#define SKETCH_BINS      1024u
+#define SKETCH_VALUES    15u /* of a bin that is not empty */
 #define SKETCH_BANDS     10u
 #define SKETCH_ROWS      9u
-#define SKETCH_NEAR      0.88 /* texts with at least this in common are near, by the estimate */
+#define SKETCH_NEAR      0.91 /* texts with at least this in common are near, by the estimate */
 #define SKETCH_MIN_WORDS 64u  /* shorter texts have no sketch: too much of them is a template */
 
 /* While a text is read. All zero is empty. */
@@ -32,7 +35,7 @@ typedef struct SketchBins {
 } SketchBins;
 
 typedef struct TextSketch {
-    uint8_t bytes[SKETCH_BINS];
+    uint8_t bytes[SKETCH_BINS / 2];
     bool exists;
 } TextSketch;
 

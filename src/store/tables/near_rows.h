@@ -4,7 +4,7 @@
  * bands (parse/text/sketch.h), an entry of 16 bytes for each. A key is the number of the band and
  * the top 16 bits of the band's key; the values, sorted and of fixed size, are the rest of it and
  * the page. So a look-up reads SKETCH_BANDS runs of adjacent values, and the sketches of those
- * that agree; a page costs 290 bytes. Of one band NEAR_CANDIDATES pages are looked at, the oldest:
+ * that agree; a page costs 680 bytes. Of one band NEAR_CANDIDATES pages are looked at, the oldest:
  * where more agree (thousands of pages of one template), one of them is near enough.
  * Owns: the handles; the tables are the environment's.
  * Threads: the ingest thread, inside its transaction.
