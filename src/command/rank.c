@@ -336,12 +336,12 @@ static int rank_run(const RankCommand *command, PageDB *db)
         return missing;
     }
     ScoreInput input = {0};
-    Result rc =
+    int code =
         score_input_read(&input, db, command->has_content_scores, command->is_cross_host, NULL);
-    if (rc != RESULT_OK) {
+    if (code != 0) {
         const char *words = error_message(db->error);
         (void)fprintf(stderr, "ragno rank: the links cannot be read: %s\n",
-                      words == NULL ? result_name(rc) : words);
+                      words == NULL ? "no reason is known" : words);
         score_input_free(&input);
         return EXIT_IO;
     }

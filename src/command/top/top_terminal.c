@@ -184,8 +184,8 @@ Result top_terminal_open(Buffer *error)
     has_colour = getenv("NO_COLOR") == NULL && has_colors() && start_color() == OK &&
                  use_default_colors() == OK;
     if (has_colour) {
-        for (short i = 0; i < CANVAS_STYLES; i++) {
-            (void)(styles[i].colour > 0 && init_pair(i, styles[i].colour, -1) == OK);
+        for (int i = 0; i < CANVAS_STYLES; i++) {
+            (void)(styles[i].colour > 0 && init_pair((short)i, styles[i].colour, -1) == OK);
         }
     }
     return RESULT_OK;

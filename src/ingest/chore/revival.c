@@ -99,7 +99,8 @@ static Result revive(RevivalPlace *place, Batch *batch, const RevivalOrder *orde
 static MonoTime revival_chore_due(void *context)
 {
     RevivalOrder order;
-    return revival_first(context, &order) ? (MonoTime){0} : MONO_NEVER;
+    MonoTime now = {0};
+    return revival_first(context, &order) ? now : MONO_NEVER;
 }
 
 static Result revival_chore_run(void *context, Batch *batch, MonoTime until)

@@ -322,7 +322,7 @@ Result ingest_host_review(Batch *batch, uint32_t id, const IpAddress *address)
     Buffer name = {.limit = BUFFER_NO_LIMIT};
     BatchHost *host = batch_host(batch, id);
     Result rc = host == NULL ? batch->result : batch_host_name(batch, id, &name);
-    if (rc == RESULT_OK) {
+    if (host != NULL && rc == RESULT_OK) {
         rc = ingest_host_judge(batch, host, buffer_string(&name), address);
     }
     buffer_destroy(&name);

@@ -132,6 +132,7 @@ Result warc_files_list(const char *directory, WarcFileList *list)
         if (list->files[i].error != RESULT_OK) {
             rc = list->files[i].error;
             warc_files_free(list);
+            return rc;
         }
     }
     return rc;

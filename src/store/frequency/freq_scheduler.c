@@ -226,7 +226,7 @@ FreqSchedulerError freq_scheduler_request(FreqScheduler *sch, size_t max_request
 {
     FreqSchedulerError checked =
         freq_check(sch, request != NULL, "freq_scheduler_request: request is NULL");
-    if (checked != freq_scheduler_error_ok) {
+    if (checked != freq_scheduler_error_ok || request == NULL) {
         return checked;
     }
     Taking t = {.sch = sch};
@@ -540,7 +540,7 @@ FreqSchedulerError freq_scheduler_load_mmap(FreqScheduler *sch, MMapArray *freqs
     MDB_cursor *cursor = NULL;
     FreqSchedulerError checked =
         freq_check(sch, freqs != NULL, "freq_scheduler_load_mmap: freqs is NULL");
-    if (checked != freq_scheduler_error_ok) {
+    if (checked != freq_scheduler_error_ok || freqs == NULL) {
         return checked;
     }
     if (freqs->element_size != sizeof(PageFreq)) {

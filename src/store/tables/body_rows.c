@@ -196,7 +196,7 @@ static Result body_find_stored(BodyRows *table, MDB_txn *txn, uint64_t word, uin
 
 Result body_rows_forget_word(BodyRows *table, MDB_txn *txn, uint64_t word, uint64_t page)
 {
-    uint64_t print[2];
+    uint64_t print[2] = {word, 0};
     Result rc =
         lmdb_result(body_find_journalled(table, txn, word, page, print), "forget body fingerprint");
     if (rc == RESULT_NOT_FOUND) {
