@@ -140,7 +140,7 @@ QUICK = ["an endless loop", "memory without end", "prototypes that lie", "naviga
 
 
 class Site:
-    """PAGES on a port of all loopback addresses, and what was asked for."""
+    """PAGES, (host, path) -> (type, text[, headers]), on a port of all loopback addresses, and what was asked for."""
 
     def __init__(self, pages):
         self.asked = []
@@ -149,8 +149,9 @@ class Site:
         def answer(host, path):
             with lock:
                 self.asked.append((host, path))
-            kind, text = pages.get((host, path), (None, ""))
-            return (404, {}, b"not here") if kind is None else (200, {"Content-Type": kind}, text.encode())
+            kind, text, *more = pages.get((host, path), (None, ""))
+            return (404, {}, b"not here") if kind is None else (
+                200, {"Content-Type": kind, **(more[0] if more else {})}, text.encode())
         self.server = PageServer(answer)
 
     def __enter__(self):

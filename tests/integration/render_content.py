@@ -103,6 +103,24 @@ def revisits(report, path):
     report.equal("the one whose data have changed has changed, once", [row["n_changes"] for row in seen], [0, 1])
 
 
+def fresh(report, path):
+    """What a rendered page needs is asked for again as a page is: not before its answer says."""
+    if BROWSER is None:
+        return report.skip("fresh requisites", "chromium is not installed: make deps-render")
+    pages = items(2, lambda i: f"one{i} " + "more words " * 9)
+    pages[(HOST, "/app.js")] = (*pages[(HOST, "/app.js")], {"Cache-Control": "max-age=86400"})
+    with Site(pages) as site:
+        for _ in range(6):  # a busy machine needs more runs until all were visited twice
+            crawl(site, os.path.join(path, "crawl"), [f"http://{HOST}/"], *USER, "-s", "render.mode=auto", "-s",
+                  "schedule.mode=continuous", "-s", "schedule.revisit_default=2s", "-s", "schedule.revisit_min=2s",
+                  "-s", "schedule.revisit_max=3s", "-s", "crawl.max_duration=6s")
+            times = collections.Counter(place for _, place in site.asked)
+            if min(times[f"/item/{i}"] for i in (1, 2)) > 1 and times["/api/1.json"] > 1:
+                break
+    report.check("the page and its data were asked for again", min(times["/item/1"], times["/api/1.json"]) > 1, times)
+    report.equal("its script, which is fresh for a day, was not", times["/app.js"], 1)
+
+
 def traps(report, path):
     """Pages whose answers are all the same are no trap when their documents differ; when these are the same, too, they
     are."""
@@ -200,4 +218,4 @@ def rounds(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(hashes, revisits, traps, forgotten, hops, rounds)
+    harness.main(hashes, revisits, fresh, traps, forgotten, hops, rounds)

@@ -170,6 +170,28 @@ static void a_budget_that_is_not_spent_is_planned_again(void)
     CU_ASSERT_DOUBLE_EQUAL(planned, 10 * FREQ_SPENDING_MOST, 1e-6);
 }
 
+/* Half of the pages say that they are fresh for a hundred days. */
+static void what_is_fresh_leaves_its_visits_to_the_others(void)
+{
+    enum { N = 100 };
+    const FreqBounds bounds = {.least_s = 1, .most_s = 1000 * HOUR};
+    const double budget = N / (10 * HOUR);
+    FreqPage pages[N];
+    for (unsigned i = 0; i < N; i++) {
+        pages[i] = (FreqPage){.rate = (float)(1 / HOUR), .weight = 1};
+    }
+    double alone = freq_plan_interval_s(pages, freq_plan_price(pages, N, budget, &bounds), &bounds);
+    CU_ASSERT_DOUBLE_EQUAL(alone / (10 * HOUR), 1, 0.01);
+    for (unsigned i = 0; i < N; i += 2) {
+        pages[i].least_s = (float)(2400 * HOUR);
+    }
+    double price = freq_plan_price(pages, N, budget, &bounds);
+    CU_ASSERT_DOUBLE_EQUAL(freq_plan_interval_s(&pages[0], price, &bounds), 2400 * HOUR, 1);
+    CU_ASSERT_DOUBLE_EQUAL(freq_plan_interval_s(&pages[1], price, &bounds) / (5 * HOUR), 1, 0.02);
+    FreqForecast forecast = freq_plan_forecast(pages, N, price, &bounds);
+    CU_ASSERT_DOUBLE_EQUAL(forecast.visits_per_s / budget, 1, 0.01);
+}
+
 UNIT_MAIN("freq_prior", {"all visits are counted once", all_visits_are_counted_once},
           {"intervals of all lengths stay apart as far as there is room",
            intervals_of_all_lengths_stay_apart_as_far_as_there_is_room},
@@ -178,4 +200,6 @@ UNIT_MAIN("freq_prior", {"all visits are counted once", all_visits_are_counted_o
           {"a page that always changed is looked at sooner until it did not",
            a_page_that_always_changed_is_looked_at_sooner_until_it_did_not},
           {"a budget that is not spent is planned again",
-           a_budget_that_is_not_spent_is_planned_again})
+           a_budget_that_is_not_spent_is_planned_again},
+          {"what is fresh leaves its visits to the others",
+           what_is_fresh_leaves_its_visits_to_the_others})
