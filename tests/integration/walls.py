@@ -1,6 +1,7 @@
 """Answers that keep crawlers out are counted, host by host: 402, 403, 429 and pages that want proof of a
 human, in status.log, in crawl.log, by ragno db and in the report."""
 import re
+import subprocess
 import threading
 import time
 
@@ -94,13 +95,16 @@ class Walls:
         return KINDS[host](path)
 
 
-def crawl(server, directory, *options, hosts=None):
+def command(server, directory, *options, hosts=None):
     """Good hosts in the seeds first, last and between."""
     names = hosts or [*KINDS, GOOD]
-    return harness.run(
-        [f"{harness.OUT}/ragno", "-d", directory, "-w", "1ms", "--ip-wait", "0", "--progress=never", "--set",
-         "fetch.allow_addresses=127.0.0.0/8", "--set", "log.status_interval=300ms", *options,
-         *(f"http://{name}:{server.port}/" for name in names)], 240)
+    return [f"{harness.OUT}/ragno", "-d", directory, "-w", "1ms", "--ip-wait", "0", "--progress=never", "--set",
+            "fetch.allow_addresses=127.0.0.0/8", "--set", "log.status_interval=300ms", *options,
+            *(f"http://{name}:{server.port}/" for name in names)]
+
+
+def crawl(*words, **hosts):
+    return harness.run(command(*words, **hosts), 240)
 
 
 def a_wall_is_left_alone(report, path):
@@ -122,6 +126,24 @@ def a_wall_is_left_alone(report, path):
     with open(path + "/crawl/status.log", encoding="utf-8") as file:
         limits = set(re.findall(r"\blimit=(\w+)", file.read()))
     report.check("limit=walls", "walls" in limits, limits)
+
+
+def an_operator_brings_it_back(report, path):
+    """Before its rest is over, which takes an hour here."""
+    walls, name = Walls(opens=True), "127.0.2.2"
+    with PageServer(walls) as server:
+        directory = path + "/crawl"
+        process = subprocess.Popen(command(server, directory, "--set", "politeness.retry=wall 1h 0", hosts=[name, GOOD]),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        rests = [f"{harness.OUT}/ragno", "why", directory, f"http://{name}:{server.port}/39"]
+        report.check("it rests", harness.until(lambda: "wall" in harness.run(rests).stdout))
+        before = len(walls.asked[name])
+        answer = harness.run([f"{harness.OUT}/ragno", "ctl", directory, "host", f"{name}:{server.port}", "revive"])
+        report.equal("ctl host H revive", answer.returncode, 0)
+        report.equal("then the crawl ends", harness.ended(process), 0)
+    report.equal("ten answers, and no more until then", before, MOST + 1)
+    log = [path for _, path in walls.asked[name]]
+    report.check("all of its pages have come", {f"/{i}" for i in range(HIDDEN)} <= set(log), log)
 
 
 def a_wall_that_opens_has_cost_nothing(report, path):
@@ -164,4 +186,4 @@ def a_page_that_is_forbidden_is_no_wall(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(walls, a_wall_is_left_alone, a_wall_that_opens_has_cost_nothing, a_page_that_is_forbidden_is_no_wall)
+    harness.main(walls, a_wall_is_left_alone, an_operator_brings_it_back, a_wall_that_opens_has_cost_nothing, a_page_that_is_forbidden_is_no_wall)
