@@ -87,8 +87,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool is_coded = size > 3 && (memcmp(rest, "\x1f\x8b\x08", 3) == 0 ||
                                  (size > 5 && memcmp(rest + 1, "\x2a\x4d\x18", 3) == 0) ||
                                  (size > 5 && memcmp(rest, "\x28\xb5\x2f\xfd", 4) == 0));
-    /* Behind damage an ARC goes on at the next member, and packed all of it is one. */
-    is_coded = is_coded || memmem(rest, size - 1, "filedesc:", 9) != NULL;
     size_t n = read_all(rest, size - 1, &sum);
     for (int i = 0; data[0] % 2 == 1 && i < 2 && !is_coded; i++) {
         WarcCompressor *compressor = NULL;

@@ -205,7 +205,8 @@ def arc(report, path):
              line(A + "/2 with blank", answer(body)), line(A + "/3", answer(b"", status="404 Not Found"))]
     wanted = {(A + "/1", 200), (A + "/2%20with%20blank", 200), (A + "/3", 404)}
     for name, data in (("plain", b"".join(parts)), ("a member each", b"".join(gzip.compress(p) for p in parts)),
-                       ("one member", gzip.compress(b"".join(parts)))):
+                       ("one member", gzip.compress(b"".join(parts))), ("behind an empty line", b"\n" + b"".join(parts)),
+                       ("the same in one member", gzip.compress(b"\n" + b"".join(parts)))):
         report.equal(f"ARC 1.1: {name}", found_in(path, data)[0], wanted)
     report.check("its links", (A + "/1", A + "/next") in rows(path + "/d", "links", "from", "to"))
     run("export", path + "/d", "warc", "-o", path + "/out.warc.gz")

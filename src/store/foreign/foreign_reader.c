@@ -368,7 +368,8 @@ struct ForeignReader {
     uint64_t offset; /* of the present record */
     size_t to_take;  /* bytes of the record that was handed out */
     Buffer head;     /* of a record, copied: folded lines are mended in it */
-    bool is_arc;     /* the file begins as one of ARC */
+    bool has_begun;  /* its first record was looked at */
+    bool is_arc;     /* that was one of ARC */
     char problem[160];
 };
 
@@ -704,8 +705,9 @@ Result foreign_reader_next(ForeignReader *reader, ForeignRecord *record)
     reader->offset = foreign_stream_member(reader->stream);
     record->offset = reader->offset;
     const char *bytes = foreign_stream_bytes(reader->stream, &length);
-    reader->is_arc = reader->is_arc || (reader->offset == 0 && length > ARC_WORD_LENGTH &&
+    reader->is_arc = reader->is_arc || (!reader->has_begun && length > ARC_WORD_LENGTH &&
                                         memcmp(bytes, ARC_WORD, ARC_WORD_LENGTH) == 0);
+    reader->has_begun = true;
     if (reader->is_arc) {
         rc = find_arc_line(reader, record, &head, &block);
     } else if (!foreign_reader_begins_record(bytes, length)) {
