@@ -95,7 +95,7 @@ def compile_names(report, environment):
 
 # Declared, since structures of the documented headers need their types, but for the library alone.
 INNER = re.compile(r"mutex_|condition_|cpu_|clock_asleep_|score_(input|parent)_|"
-                   r"rank_memory_|page_directory_env$|page_db_(heat|journal)$")
+                   r"rank_memory_|page_db_(heat|journal)$")
 
 
 def declared_functions(root):

@@ -259,7 +259,7 @@ static int backup_read_end(Backup *backup, const char *path)
 {
     MDB_env *env = NULL;
     MDB_txn *txn = NULL;
-    int rc = page_directory_env(&env, path, MDB_RDONLY, 0);
+    int rc = lmdb_env_open(&env, path, MDB_RDONLY, PAGE_DIRECTORY_MAX_TABLES, 0);
     if (rc == 0) {
         rc = mdb_txn_begin(env, NULL, MDB_RDONLY, &txn);
     }
@@ -282,7 +282,7 @@ static Result backup_database(Backup *backup)
     if (rc != RESULT_OK) {
         return rc;
     }
-    int code = page_directory_env(&env, from.text, MDB_RDONLY, 0);
+    int code = lmdb_env_open(&env, from.text, MDB_RDONLY, PAGE_DIRECTORY_MAX_TABLES, 0);
     if (code == 0) {
         code = mdb_env_copy2(env, to.text, MDB_CP_COMPACT);
     }

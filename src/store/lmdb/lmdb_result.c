@@ -41,7 +41,21 @@ Result lmdb_result(int rc, const char *what)
     return lmdb_code(rc);
 }
 
-/* ---- Tables and rows ---- */
+/* ---- Environments, tables and rows ---- */
+
+int lmdb_env_open(MDB_env **env, const char *path, unsigned flags, unsigned max_tables,
+                  size_t map_bytes)
+{
+    *env = NULL;
+    int rc = mdb_env_create(env);
+    if (rc == 0) {
+        rc = mdb_env_set_maxdbs(*env, max_tables);
+    }
+    if (rc == 0 && map_bytes > 0) {
+        rc = mdb_env_set_mapsize(*env, map_bytes);
+    }
+    return rc == 0 ? mdb_env_open(*env, path, flags, LMDB_FILE_MODE) : rc;
+}
 
 Result lmdb_table_open(MDB_dbi *table, MDB_txn *txn, const char *name, unsigned flags)
 {

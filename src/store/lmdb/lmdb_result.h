@@ -1,4 +1,4 @@
-/* LMDB result: LMDB's return codes as Results, and what is done with tables and rows.
+/* LMDB result: LMDB's return codes as Results, and what is done with environments, tables and rows.
  *
  * What: a code is translated where it occurs, and logged there once, with what was being done.
  * Threads: any. */
@@ -17,6 +17,12 @@ Result lmdb_code(int rc);
 /* The same with a line in the log, but for MDB_NOTFOUND and MDB_KEYEXIST. */
 Result lmdb_result(int rc, const char *what);
 
+#define LMDB_FILE_MODE 0664
+
+/* Opens the environment at path, with flags of mdb_env_open; map_bytes 0: as large as its file
+ * says. An LMDB code; *env is to be closed unless it is NULL. */
+int lmdb_env_open(MDB_env **env, const char *path, unsigned flags, unsigned max_tables,
+                  size_t map_bytes);
 /* Opens a table. RESULT_NOT_FOUND: the transaction only reads, and there is no such table. */
 Result lmdb_table_open(MDB_dbi *table, MDB_txn *txn, const char *name, unsigned flags);
 

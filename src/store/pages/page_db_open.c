@@ -19,6 +19,7 @@
 #include "base/thread/log.h"
 #include "base/thread/mutex.h"
 #include "store/format/page_packs.h"
+#include "store/lmdb/lmdb_result.h"
 #include "store/lmdb/reader_slots.h"
 #include "store/page_batch/page_batch.h"
 #include "store/page_tables/page_file.h"
@@ -67,27 +68,15 @@ typedef struct Fresh {
     void *context;
 } Fresh;
 
-int page_directory_env(MDB_env **env, const char *path, unsigned flags, size_t map_bytes)
-{
-    *env = NULL;
-    int rc = mdb_env_create(env);
-    if (rc == 0) {
-        rc = mdb_env_set_maxdbs(*env, PAGE_DIRECTORY_MAX_TABLES);
-    }
-    if (rc == 0 && map_bytes > 0) {
-        rc = mdb_env_set_mapsize(*env, map_bytes);
-    }
-    return rc == 0 ? mdb_env_open(*env, path, flags, PAGE_DIRECTORY_FILE_MODE) : rc;
-}
-
 /* A database without pages that is durable before it has its name. */
 static int create_env(const Fresh *fresh, const char *path, const char *file)
 {
     MDB_env *env = NULL;
     MDB_txn *txn = NULL;
-    int rc = unlink(path) == 0 || errno == ENOENT
-                 ? page_directory_env(&env, path, MDB_NOSUBDIR | MDB_NOLOCK, 0)
-                 : errno;
+    int rc =
+        unlink(path) == 0 || errno == ENOENT
+            ? lmdb_env_open(&env, path, MDB_NOSUBDIR | MDB_NOLOCK, PAGE_DIRECTORY_MAX_TABLES, 0)
+            : errno;
     if (rc == 0) {
         rc = mdb_txn_begin(env, NULL, 0, &txn);
     }
@@ -440,7 +429,7 @@ static int open_environment(PageDB *db, const PageDBOptions *options)
         rc = mdb_env_set_maxdbs(store->env, PAGE_DIRECTORY_MAX_TABLES);
     }
     if (rc == 0) {
-        rc = mdb_env_open(store->env, db->path, flags, PAGE_DIRECTORY_FILE_MODE);
+        rc = mdb_env_open(store->env, db->path, flags, LMDB_FILE_MODE);
     }
     if (rc != 0) {
         return page_db_fail_mdb(db, rc, db->path);

@@ -9,13 +9,8 @@
 
 #include "store/pages/page_db_types.h"
 
-/* How the environment of a database is opened. */
-#define PAGE_DIRECTORY_FILE_MODE  0664
+/* Of its environment. */
 #define PAGE_DIRECTORY_MAX_TABLES 48
-
-/* The environment at path, with flags of mdb_env_open; map_bytes 0: as large as its file says. An
- * LMDB code; *env is to be closed unless it is NULL. */
-int page_directory_env(MDB_env **env, const char *path, unsigned flags, size_t map_bytes);
 
 /* Opens the database in the directory path, which is created if it is missing (its parent is not).
  * On page_db_error_memory *db may be NULL; on other failures it is an object that holds the error
