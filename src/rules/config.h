@@ -115,8 +115,9 @@
         "a page that does not say for how long it is fresh is not asked for again within this share of the time " \
         "since its Last-Modified, at most 30 days; 0 = off; 0.1 is what caches do") \
     ROW(revisit, ignore_freshness, BOOL, bool, "no", 0, 0, NULL, OPTION_LIVE | OPTION_SITE, \
-        "visit pages again before max-age or Expires of their answers have passed, and a page that answers 410 as " \
-        "one that answers 404; only in a [site] section that names the host, which is yours")
+        "visit pages again before max-age or Expires of their answers have passed, and behind Sunset " \
+        "and unavailable_after, and a page that answers 410 as one that answers 404; only in a [site] " \
+        "section that names the host, which is yours")
 /* clang-format on */
 
 #define CONFIG_BIG  9e15

@@ -96,7 +96,7 @@ def the_operators_own_hosts_are_visited_all_the_same(report, path):
     with open(path + "/own.ini", "w", encoding="utf-8") as file:
         file.write('[site "127.0.0.1"]\nrevisit.ignore_freshness = yes\n')
     crawl(site, path + "/crawl", "-c", path + "/own.ini")
-    for page in ("/immutable", "/expires", "/short"):
+    for page in ("/immutable", "/expires", "/short", "/sunset", "/unavailable", "/meta"):
         report.check(f"{page} is visited", len(site.times(page)) >= VISITS // 2, len(site.times(page)))
     report.equal("/gone has the tries of a page that is not found", len(site.times("/gone")), 3)
     refused = harness.run([f"{harness.OUT}/ragno", "-d", path + "/other", "--set", "revisit.ignore_freshness=yes",

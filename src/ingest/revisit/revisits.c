@@ -263,7 +263,8 @@ static void revisit_visit_times(const ParsedPage *page, RevisitNote *note)
         (double)cost->wall_start.us / 1e6 + (double)mono_ms_between(cost->start, cost->end) / 1e3;
     double fresh_s = (double)page->about.freshness.fresh_s;
     note->fresh_until_s = fresh_s > 0 ? end_s + fresh_s : 0;
-    note->ends_s = (double)page->about.freshness.ends_s;
+    note->ends_s =
+        page->fetch->request.ignores_freshness ? 0 : (double)page->about.freshness.ends_s;
 }
 
 /* A page that is gone, or was never there to be fetched, is missed; an answer ends that. 410 says
