@@ -328,9 +328,7 @@ void lease_arbiter_know(LeaseArbiter *arbiter, MonoTime now)
     drop_formers(floor, MONO_NEVER);
     floor->floor = rested;
     while ((lease = map_next(&arbiter->leases, &place_in_map)) != NULL) {
-        if (lease->number == 0 && mono_before(rested, lease->free_at)) {
-            lease->free_at = rested;
-        }
+        lease->free_at = mono_earlier(rested, lease->free_at); /* also of what is held */
         lease_arbiter_place(arbiter, lease);
     }
 }
