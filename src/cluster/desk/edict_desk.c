@@ -205,16 +205,11 @@ static void edict_desk_put(EdictDesk *desk, MonoTime now)
     (void)key_put(&desk->key, &desk->bytes, now); /* if it cannot be sent, again in a moment */
 }
 
-/* Agents without hosts, who have none to ask, need not hear of it. */
 static void edict_desk_ask(EdictDesk *desk, EdictGiven *given, MonoTime now)
 {
     given->next_ask = mono_add_ms(now, ASK_AGAIN_MS);
     for (uint32_t i = 0; i < given->n; i++) {
         if (given->heard[i] == EDICT_DONE || i == desk->link->head.from) {
-            continue;
-        }
-        if (!cluster_table_has(desk->table, (uint16_t)i)) {
-            given->heard[i] = EDICT_DONE;
             continue;
         }
         WireWriter writer = node_link_question(desk->link, NODE_ASK_EDICTS, &desk->bytes);
@@ -349,7 +344,10 @@ static void edict_desk_take_answer(EdictDesk *desk, const TransportEvent *event,
             continue;
         }
         if (event->kind == TRANSPORT_NOBODY && given->heard[agent] == EDICT_UNHEARD) {
-            given->heard[agent] = EDICT_AWAY;
+            /* One that has no hosts, and is not there, need not hear of it; one that is there may
+             * have been given some by a table that has not come here yet. */
+            given->heard[agent] =
+                cluster_table_has(desk->table, (uint16_t)agent) ? EDICT_AWAY : EDICT_DONE;
         } else if (event->kind == TRANSPORT_ANSWER &&
                    node_link_open(desk->link, event, &reader, &head)) {
             uint64_t applied = wire_get_64(&reader);
