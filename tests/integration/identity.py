@@ -174,7 +174,7 @@ def all_agents_are_one(report, path):
             agents.append(subprocess.Popen(command(directory, "training"), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
         try:
             start(directories[0])
-            report.check("one begins", harness.until(lambda: os.path.exists(directories[0] + "/crawl.log")), "")
+            report.check("one begins", harness.until(lambda: sites.headers), "")  # it has joined
             other = harness.run(command(path + "/other", "search"), 60)
             report.check("another identity is refused", other.returncode in (2, 17) and "crawl.identity" in other.stderr, other.stderr)
             for directory in directories[1:]:

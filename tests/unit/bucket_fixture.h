@@ -15,6 +15,7 @@ typedef struct BucketSeen {
     uint64_t last_get;
     uint64_t expected; /* of the last put: the revision that it is to replace */
     unsigned n_puts;
+    unsigned n_listens;
     char value[1024]; /* the last that was put, if it is no longer */
     size_t length;
 } BucketSeen;
@@ -37,6 +38,14 @@ static inline Result bucket_put(void *state, const char *key, const void *bytes,
     seen->expected = expected;
     seen->last = token;
     seen->n_puts++;
+    return RESULT_OK;
+}
+
+static inline Result bucket_listen(void *state, const char *subject)
+{
+    BucketSeen *seen = state;
+    (void)subject;
+    seen->n_listens++;
     return RESULT_OK;
 }
 

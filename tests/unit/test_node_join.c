@@ -28,9 +28,11 @@ static void begin(Joining *j, bool has_table)
     MemberRecord record = {.life = 1};
     NodeIdentity identity = {.known = true, .self = 1, .life = 1, .token = 7};
     MonoTime now = {.ns = 1000};
-    *j = (Joining){
-        .transport = {
-            .state = &j->seen, .get = bucket_get, .put = bucket_put, .request = bucket_request}};
+    *j = (Joining){.transport = {.state = &j->seen,
+                                 .get = bucket_get,
+                                 .put = bucket_put,
+                                 .request = bucket_request,
+                                 .listen = bucket_listen}};
     memcpy(identity.uuid, old, sizeof old);
     cluster_table_init(&j->ours);
     cluster_table_init(&j->theirs);
@@ -204,6 +206,72 @@ static void of_two_that_begin(void)
     end(&j);
 }
 
+/* What the last put, or the question, has come to. */
+static void came(Joining *j, TransportEventKind kind, uint64_t revision)
+{
+    MonoTime now = {.ns = 3000};
+    TransportEvent *event = transport_event_new(kind, j->seen.last, NULL, NULL, "", 0);
+    event->revision = revision;
+    node_join_take(&j->join, event, now);
+    transport_event_delete(event);
+    node_join_work(&j->join, now);
+}
+
+static void save(Joining *j)
+{
+    CU_ASSERT_EQUAL_FATAL(j->join.step, JOIN_SAVE);
+    node_join_saved(&j->join, (MonoTime){.ns = 3000});
+    node_join_work(&j->join, (MonoTime){.ns = 3000});
+}
+
+/* Its start is recorded and its life claimed, with the settings of revision 1; it can be asked. */
+static void be_heard(Joining *j)
+{
+    begin_again(j, 0);
+    answer(j, "", 0, 1);
+    save(j);
+    CU_ASSERT_EQUAL(j->join.step, JOIN_PUT);
+    came(j, TRANSPORT_STORED, 4);
+    save(j);
+    CU_ASSERT_EQUAL(j->join.step, JOIN_CLAIM);
+    came(j, TRANSPORT_STORED, 5);
+    CU_ASSERT_EQUAL(j->seen.n_listens, 0);
+    CU_ASSERT_EQUAL(cluster_table_claim(&j->theirs, 0), RESULT_OK);
+    buffer_reset(&j->bytes);
+    CU_ASSERT_EQUAL(cluster_table_write(&j->theirs, &j->bytes), RESULT_OK);
+    answer(j, j->bytes.data, j->bytes.length, 5);
+    CU_ASSERT_EQUAL(j->seen.n_listens, 1);
+    CU_ASSERT_EQUAL(j->join.step, JOIN_SETTINGS);
+}
+
+/* Another one, that has looked at the settings and asked all agents before this one was heard,
+ * comes too late with its own settings, or was faster. */
+static void of_two_with_other_settings(void)
+{
+    Joining j;
+    be_heard(&j);
+    answer(&j, "", 0, 1);
+    CU_ASSERT_EQUAL(j.join.step, JOIN_HOLD);
+    CU_ASSERT_EQUAL(j.seen.expected, 1);
+    came(&j, TRANSPORT_STORED, 6); /* whoever has seen revision 1 cannot replace it now */
+    CU_ASSERT_EQUAL(j.join.step, JOIN_DONE);
+    end(&j);
+    for (int others = 0; others <= 1; others++) {
+        be_heard(&j);
+        answer(&j, "", 0, 1);
+        came(&j, TRANSPORT_CONFLICT, 0);
+        CU_ASSERT_EQUAL(j.join.step, JOIN_SETTINGS);
+        answer(&j, "robots.agent = x\n", 17, 2);
+        CU_ASSERT_EQUAL(j.join.step, JOIN_EDICTS);
+        answer(&j, NULL, 0, 0);
+        CU_ASSERT_EQUAL(j.join.step, JOIN_OTHERS);
+        came(&j, others ? TRANSPORT_ANSWER : TRANSPORT_NOBODY, 0);
+        CU_ASSERT_EQUAL(j.join.step, others ? JOIN_REFUSED : JOIN_PUT_SETTINGS);
+        CU_ASSERT_EQUAL(j.seen.expected, others ? 1 : 2);
+        end(&j);
+    }
+}
+
 /* A running directory was copied: both have the token of the process that runs. That one stays. */
 static void of_a_copy_while_it_runs(void)
 {
@@ -286,6 +354,7 @@ static void of_a_stop_that_comes_late(void)
 UNIT_MAIN("node_join",
           {"of two directories that begin as one agent, the slower takes another",
            of_two_that_begin},
+          {"of two that begin with other settings, one sees the other", of_two_with_other_settings},
           {"a copy of a directory that runs is refused", of_a_copy_while_it_runs},
           {"a record that comes late is known again", of_a_record_that_comes_late},
           {"a stop that arrives late does not take the place of the next start",

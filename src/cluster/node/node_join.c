@@ -125,13 +125,24 @@ static void node_join_put_record(NodeJoin *join)
     }
 }
 
-static void put_settings(NodeJoin *join)
+static void put_as_settings(NodeJoin *join, const char *text)
 {
     buffer_reset(&join->bytes);
-    if (buffer_append_string(&join->bytes, join->settings) == RESULT_OK) {
+    if (buffer_append_string(&join->bytes, text) == RESULT_OK) {
         (void)node_link_put(join->link, SETTINGS_KEY, &join->bytes, join->settings_revision,
                             next_token(join));
     }
+}
+
+static void put_settings(NodeJoin *join)
+{
+    put_as_settings(join, join->settings);
+}
+
+/* As they are: who has looked at them before we were heard cannot put its own in their place. */
+static void hold_settings(NodeJoin *join)
+{
+    put_as_settings(join, join->theirs);
 }
 
 static void ask_others(NodeJoin *join)
@@ -304,8 +315,9 @@ static void go_on_to_claim(NodeJoin *join, MonoTime now)
         go_to(join, JOIN_CLAIM, now);
         return;
     }
-    join->step = JOIN_DONE;
-    join->next = MONO_NEVER;
+    join->heard = node_link_listen(join->link) == RESULT_OK;
+    go_to(join, join->heard ? JOIN_SETTINGS : JOIN_TABLE,
+          join->heard ? now : mono_add_ms(now, ANSWER_MS));
 }
 
 /* The server has forgotten the table, or has an older one: ours is put back. */
@@ -483,6 +495,16 @@ static void begin_save(NodeJoin *join)
     join->link->head.session = record->session;
 }
 
+/* Before our start is recorded, and again when others hear of us: only then do they hold. */
+static void agree(NodeJoin *join, MonoTime now)
+{
+    if (join->heard) {
+        go_to(join, JOIN_HOLD, now);
+    } else {
+        begin_save(join);
+    }
+}
+
 static void take_settings(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
     join->settings_revision = event->revision;
@@ -491,7 +513,7 @@ static void take_settings(NodeJoin *join, const TransportEvent *event, MonoTime 
     if (event->revision == 0) {
         go_to(join, JOIN_PUT_SETTINGS, now);
     } else if (join->theirs != NULL && strcmp(join->theirs, join->settings) == 0) {
-        begin_save(join);
+        agree(join, now);
     } else {
         go_to(join, JOIN_EDICTS, now);
     }
@@ -507,7 +529,7 @@ static void take_edicts(NodeJoin *join, const TransportEvent *event, MonoTime no
                 edicts_read(&edicts, event->bytes, event->length) == RESULT_OK &&
                 memcmp(edicts.uuid, join->table.uuid, sizeof edicts.uuid) == 0;
     if (good && !settings_differ(join, &edicts, &ours, &theirs)) {
-        begin_save(join);
+        agree(join, now);
     } else {
         go_to(join, JOIN_OTHERS, now);
     }
@@ -546,6 +568,16 @@ static void take_other(NodeJoin *join, const TransportEvent *event, MonoTime now
     }
 }
 
+static void take_held(NodeJoin *join, const TransportEvent *event, MonoTime now)
+{
+    if (event->kind == TRANSPORT_STORED) {
+        join->step = JOIN_DONE;
+        join->next = MONO_NEVER;
+    } else if (event->kind == TRANSPORT_CONFLICT) {
+        go_to(join, JOIN_SETTINGS, now);
+    }
+}
+
 /* The table, or the settings: what is there now is looked at. */
 static void take_stored(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
@@ -574,6 +606,7 @@ static const struct {
     [JOIN_SAVE] = {"the directory", NULL, NULL, NULL},
     [JOIN_PUT] = {"the record of this agent", NULL, node_join_put_record, node_join_take_put},
     [JOIN_CLAIM] = {"a place in the cluster table", NULL, put_claim, take_stored},
+    [JOIN_HOLD] = {"the settings of the crawl", NULL, hold_settings, take_held},
     [JOIN_DONE] = {"nothing", NULL, NULL, NULL},
     [JOIN_REFUSED] = {"nothing", NULL, NULL, NULL}};
 

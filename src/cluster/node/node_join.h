@@ -1,14 +1,17 @@
 /* Node join: how a directory becomes an agent of the cluster.
  *
  *   connected --> table --> which agent: ours, or a free one --> may we (membership.h)
- *      --> settings agree --> our start is recorded --> the agent's life is claimed --> joined
+ *      --> settings agree --> our start is recorded --> the agent's life is claimed
+ *      --> others hear us --> settings still agree, and are held --> joined
  *
  * Who runs, stays: while a process answers as the agent, or the server still has its connection,
  * nobody else becomes that agent, whatever the tokens say (a copy of a directory has them, too).
  *
  * What: a sequence of looks and puts, each repeated until it is answered. A refusal has a sentence
  * that says what to do. The settings (delays, user agent, scope, version, public suffix list) must
- * be those of the crawl; they may change only while no other agent runs.
+ * be those of the crawl; they may change only while no other agent runs. Who would change them has
+ * asked all others before it puts its own in the place of the revision it saw; who joins puts the
+ * same text again once it can be asked. So of two that begin at the same time one sees the other.
  * A directory that is no agent yet writes down which one it is about to be, and by which token,
  * before it puts its record, and that its record is there before it claims. So whoever has the
  * record of a life has the agent, also when an answer was lost or the process died in between.
@@ -35,6 +38,7 @@ typedef enum JoinStep {
                    caller does it */
     JOIN_PUT,   /* our record */
     JOIN_CLAIM, /* put: the agent's life */
+    JOIN_HOLD,  /* put: the settings that were found, unchanged */
     JOIN_DONE,
     JOIN_REFUSED /* join->why */
 } JoinStep;
@@ -56,7 +60,8 @@ typedef struct NodeJoin {
     bool alone;      /* all that have run as this agent have ended for certain */
     char name[MEMBER_TEXT_BYTES]; /* of the one before, while it may run */
     bool recorded;                /* our record is there: what is left is the claim */
-    uint64_t token;               /* of the call in flight */
+    bool heard;     /* it is claimed, and who asks us is not told that we are nobody */
+    uint64_t token; /* of the call in flight */
     uint64_t last;
     MonoTime next;  /* it is repeated then */
     uint32_t asked; /* agents, in JOIN_OTHERS */
