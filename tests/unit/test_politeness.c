@@ -159,6 +159,25 @@ static void recovery_is_as_gradual_as_the_decline(void)
     CU_ASSERT_EQUAL(politeness_judge(&options, &bad, &health, &tries).host_wait_ms, 4 * MINUTE);
 }
 
+/* It is not slow because it was away; but its failures are not forgotten at once. */
+static void a_host_that_is_back_has_its_own_delay(void)
+{
+    const FetchClass away[] = {FETCH_DNS, FETCH_REFUSED, FETCH_NO_ROUTE};
+    PolitenessOptions options = options_of();
+    FetchEnd good = end_of(FETCH_OK);
+    for (size_t i = 0; i < 3; i++) {
+        FetchEnd bad = end_of(away[i]);
+        HostHealth health = {.failures = 0};
+        unsigned tries = 0;
+        int64_t first = politeness_judge(&options, &bad, &health, &tries).host_wait_ms;
+        int64_t second = politeness_judge(&options, &bad, &health, &tries).host_wait_ms;
+        CU_ASSERT_EQUAL(second, 2 * first);
+        CU_ASSERT_EQUAL(politeness_judge(&options, &good, &health, &tries).host_wait_ms, 5000);
+        CU_ASSERT_TRUE(health.failures == 1 && health.extra_ms == 0);
+        CU_ASSERT_EQUAL(politeness_judge(&options, &bad, &health, &tries).host_wait_ms, second);
+    }
+}
+
 static void alternating_errors_end_too(void)
 {
     PolitenessOptions options = options_of();
@@ -734,6 +753,7 @@ UNIT_MAIN(
      every_class_waits_doubles_and_ends_as_the_table_says},
     {"a proxy that fails costs no host anything", a_proxy_that_fails_costs_no_host_anything},
     {"recovery is as gradual as the decline", recovery_is_as_gradual_as_the_decline},
+    {"a host that is back has its own delay", a_host_that_is_back_has_its_own_delay},
     {"alternating errors end, too", alternating_errors_end_too},
     {"failures of several URLs of a host count together",
      failures_of_several_urls_of_a_host_count_together},

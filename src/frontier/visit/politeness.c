@@ -209,13 +209,20 @@ static int64_t asked_rest(const PolitenessOptions *options, const FetchEnd *end,
     return was_obeyed_in_vain ? greater(end->retry_after_ms, rest) : end->retry_after_ms;
 }
 
+/* It was not there at all, and so was not too much asked of it. */
+static bool was_away(FetchClass last)
+{
+    return last == FETCH_DNS || last == FETCH_REFUSED || last == FETCH_NO_ROUTE;
+}
+
 static PolitenessVerdict judge_success(const PolitenessOptions *options, const FetchEnd *end,
                                        HostHealth *health, unsigned tries)
 {
     int64_t delay =
         politeness_host_delay(options, end->host_delay_ms, end->crawl_delay_ms, end->duration_ms);
-    bool was_walled = health->last == FETCH_WALL; /* that says nothing of its strength */
-    bool is_well = was_walled || (end->check && tries == 0);
+    bool was_walled = health->last == FETCH_WALL; /* that says nothing of its strength, */
+    bool is_back = was_away(health->last);        /* nor does this */
+    bool is_well = was_walled || is_back || (end->check && tries == 0);
     health->failures = was_walled ? 0 : health->failures / 2;
     health->rested_ms /= 2;
     health->extra_ms = is_well ? 0 : health->extra_ms / 2;

@@ -7,7 +7,9 @@
  *  - the failures of the host, over all its URLs (HostHealth). Each one doubles the rest that the
  *    table gives, up to rest_max_ms. Each success halves the count, and the rest: the delay behind
  *    it is half of the last rest, then a quarter, until the host's own delay is longer. A host
- *    whose rests add up to park_after_ms without recovering is parked, with its URLs.
+ *    that was not there at all (no answer of name servers, refused, no route) was not asked for too
+ *    much: once it is back its own delay holds. A host whose rests add up to park_after_ms without
+ *    recovering is parked, with its URLs.
  * A failure is the URL's own while others answer: a class that says so (fetch_class_is_of_url)
  * makes the URL wait, as long as the table says for its tries, and the host nothing but its delay.
  * Behind POLITENESS_URL_FAILURES different URLs in a row it is the host's, as all other classes
