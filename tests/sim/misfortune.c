@@ -337,7 +337,8 @@ static void work_on_order(Trouble *trouble)
     trouble->ordered = NULL;
     agent = &trouble->agents[dice_below(&net->dice, *trouble->n_agents)];
     if (agent->state == AGENT_MEMBER) {
-        Edict edict = {.verb = trouble->pauses ? EDICT_PAUSE : EDICT_RESUME,
+        Edict edict = {.number = (uint64_t)(net->now.ns / 1000000),
+                       .verb = trouble->pauses ? EDICT_PAUSE : EDICT_RESUME,
                        .name = no_text,
                        .pattern = no_text,
                        .value = no_text,

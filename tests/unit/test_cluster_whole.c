@@ -440,6 +440,45 @@ static void the_last_edict_about_a_thing_is_in_force(void)
     edicts_destroy(&again);
 }
 
+static void add(Edicts *edicts, uint64_t at, EdictVerb verb, char *name)
+{
+    char nothing[] = "";
+    Edict edict = edict_of(verb, name, nothing, nothing);
+    edict.number = at;
+    CU_ASSERT_EQUAL(edicts_add(edicts, &edict), RESULT_OK);
+}
+
+/* A server has forgotten all, while an agent was away that had heard of more than the others. */
+static void of_two_lists_the_later_word_about_each_thing_holds(void)
+{
+    char crawl[] = "";
+    char host[] = "h";
+    char other[] = "o";
+    Edicts away;
+    Edicts here;
+    edicts_init(&away);
+    edicts_init(&here);
+    add(&away, 100, EDICT_DENY, crawl);
+    CU_ASSERT_EQUAL(edicts_copy(&here, &away), RESULT_OK);
+    add(&away, 200, EDICT_PAUSE, crawl);
+    add(&away, 190, EDICT_DENY, host); /* by a clock that goes behind */
+    CU_ASSERT_EQUAL(away.last, 201);
+    add(&here, 300, EDICT_RESUME, crawl);
+    add(&here, 150, EDICT_DENY, other);
+    CU_ASSERT_EQUAL(here.last, 301);
+    CU_ASSERT_EQUAL(edicts_merge(&here, &away), RESULT_OK);
+    CU_ASSERT_TRUE(here.n == 4 && here.last == 302);
+    CU_ASSERT_TRUE(here.list[1].verb == EDICT_RESUME && here.list[2].name[0] == 'o');
+    CU_ASSERT_TRUE(here.list[3].verb == EDICT_DENY && here.list[3].name[0] == 'h');
+    /* Whoever has grown from another list has lost nothing of it. */
+    CU_ASSERT_EQUAL(edicts_merge(&here, &away), RESULT_OK);
+    CU_ASSERT_TRUE(here.n == 4 && here.last == 302);
+    CU_ASSERT_EQUAL(edicts_merge(&away, &here), RESULT_OK);
+    CU_ASSERT_TRUE(away.n == 4 && away.list[1].verb == EDICT_RESUME);
+    edicts_destroy(&away);
+    edicts_destroy(&here);
+}
+
 static void denials_stay_when_there_is_no_room(void)
 {
     Edicts edicts;
@@ -466,6 +505,8 @@ static void denials_stay_when_there_is_no_room(void)
 UNIT_MAIN(
     "cluster, whole",
     {"the last edict about a thing is in force", the_last_edict_about_a_thing_is_in_force},
+    {"of two lists the later word about each thing holds",
+     of_two_lists_the_later_word_about_each_thing_holds},
     {"denials stay when there is no room", denials_stay_when_there_is_no_room},
     {"a ledger survives its bytes", a_ledger_survives_its_bytes},
     {"a limit is used up exactly", a_limit_is_used_up_exactly},

@@ -285,7 +285,7 @@ void edict_desk_asked(EdictDesk *desk, WireReader *question, const char *reply_t
 
 /* ---- answers ---- */
 
-/* The server has forgotten it, or has an older one. */
+/* The server has forgotten it, or has an older one, or one that has lost some of it. */
 static void edict_desk_put_back(EdictDesk *desk, MonoTime now)
 {
     buffer_reset(&desk->bytes);
@@ -306,13 +306,16 @@ static void edict_desk_take_value(EdictDesk *desk, const TransportEvent *event, 
                 edicts_read(&seen, event->bytes, event->length) == RESULT_OK &&
                 memcmp(seen.uuid, desk->edicts.uuid, sizeof seen.uuid) == 0;
     uint64_t last = good ? seen.last : 0;
-    if (last < desk->edicts.last) {
-        edict_desk_put_back(desk, now);
-    } else if (last > desk->edicts.last) {
+    bool differs = good && last != desk->edicts.last;
+    if (differs && edicts_merge(&seen, &desk->edicts) == RESULT_OK &&
+        seen.last > desk->edicts.last) {
         edicts_destroy(&desk->edicts);
         desk->edicts = seen;
         edicts_init(&seen);
         edict_desk_apply(desk);
+    }
+    if (last < desk->edicts.last) {
+        edict_desk_put_back(desk, now);
     }
     edicts_destroy(&seen);
 }

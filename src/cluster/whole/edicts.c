@@ -122,7 +122,7 @@ static bool edicts_make_room(Edicts *edicts, size_t bytes)
 Result edicts_add(Edicts *edicts, const Edict *edict)
 {
     Edict fresh = *edict;
-    fresh.number = edicts->last + 1;
+    fresh.number = edict->number > edicts->last ? edict->number : edicts->last + 1;
     if (strlen(edict->name) > EDICT_TEXT_BYTES || strlen(edict->pattern) > EDICT_TEXT_BYTES ||
         strlen(edict->value) > EDICT_TEXT_BYTES || strlen(edict->who) > EDICT_TEXT_BYTES) {
         return RESULT_INVALID;
@@ -137,7 +137,31 @@ Result edicts_add(Edicts *edicts, const Edict *edict)
         return RESULT_LIMIT;
     }
     Result rc = edicts_append(edicts, &fresh);
-    edicts->last += rc == RESULT_OK;
+    edicts->last = rc == RESULT_OK ? fresh.number : edicts->last;
+    return rc;
+}
+
+/* What the list says of the same thing, or NULL. */
+static const Edict *edicts_find(const Edicts *edicts, const Edict *edict)
+{
+    for (size_t i = 0; i < edicts->n; i++) {
+        if (is_about_the_same(&edicts->list[i], edict)) {
+            return &edicts->list[i];
+        }
+    }
+    return NULL;
+}
+
+Result edicts_merge(Edicts *edicts, const Edicts *other)
+{
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < other->n && rc == RESULT_OK; i++) {
+        const Edict *edict = &other->list[i];
+        const Edict *same = edicts_find(edicts, edict);
+        if (same == NULL ? !verbs[edict->verb].passes : same->number < edict->number) {
+            rc = edicts_add(edicts, edict);
+        }
+    }
     return rc;
 }
 

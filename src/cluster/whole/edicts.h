@@ -14,8 +14,11 @@
  *   forget         an order of `ragno forget`: carried out once; its name is a hash of its words,
  *                  which are the value until all agents have heard of it, and are gone then
  *
- * The greatest number wins where two lists differ: every agent keeps the newest it has seen, and
- * puts it back when a server has forgotten it (cluster/desk/edict_desk.h).
+ * Every agent keeps the newest list it has seen, and puts it back when a server has forgotten it
+ * (cluster/desk/edict_desk.h). What was ordered meanwhile, and what an agent knows that was away,
+ * is merged: of two edicts about the same thing the later one holds. A number is the time in ms at
+ * which the edict was given, or one more than the last, if that is more: so it says which is later
+ * also where two lists have no common end.
  *
  * Owns: the edicts.
  * Threads: none of its own; an object belongs to its caller.
@@ -85,8 +88,11 @@ void edicts_init(Edicts *edicts);
 void edicts_destroy(Edicts *edicts);
 /* RESULT_MEMORY: *to is as before. */
 Result edicts_copy(Edicts *to, const Edicts *from);
-/* Copies the texts and gives the number. RESULT_INVALID: a text is too long. */
+/* Copies the texts and gives the number, edict->number or more. RESULT_INVALID: a text is too long.
+ */
 Result edicts_add(Edicts *edicts, const Edict *edict);
+/* Adds what other knows and *edicts has lost: nothing, as long as *edicts has grown from other. */
+Result edicts_merge(Edicts *edicts, const Edicts *other);
 /* The last one about an option, or NULL. */
 const Edict *edicts_find_option(const Edicts *edicts, const char *pattern, const char *name);
 

@@ -29,7 +29,8 @@ static void desk_edicts_give(Desk *desk, const char *who, EdictVerb verb, const 
     ClusterPart *cluster = desk->helm->parts->cluster;
     cluster_part_figures(cluster, &figures);
     (void)snprintf(by, sizeof by, "agent=%u %s", (unsigned)figures.agent, who);
-    Edict edict = {.verb = verb,
+    Edict edict = {.number = (uint64_t)(wall_now().us / 1000),
+                   .verb = verb,
                    .name = (char *)(uintptr_t)name,
                    .pattern = (char *)(uintptr_t)pattern,
                    .value = (char *)(uintptr_t)value,
