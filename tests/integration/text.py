@@ -1,5 +1,7 @@
 """`ragno export DIR text`: the texts of a crawl as JSON Lines and WET, of whole and of damaged archives."""
+import csv
 import gzip
+import io
 import json
 import os
 import re
@@ -18,10 +20,13 @@ ANSWERS = {
     A + "/": (200, {"Content-Type": "text/html; charset=utf-8", "Link": "</canonical>; rel=canonical",
                     "Content-Language": "en-GB"},
               "<title>Home &amp; more</title><meta name=description content='the start'>"
+              "<meta property=og:title content='Home &amp; co'><meta name=twitter:card content=summary>"
+              "<link rel=alternate hreflang=de href=/de><script type=application/ld+json>{\"@type\": \"WebSite\"}</script>"
               f"<h1>Home</h1><p>{LONG}<table><tr><td>a<td>b<tr><td>c<td>d</table><div hidden>no</div>"
               "<a href=/de>d</a> <a href=/latin>l</a> <a href=/plain.txt>p</a> <a href=/copy>c</a> "
               f"<a href=/gone>g</a> <a href=/i.png>i</a> <a href=/zip>z</a> <a href=/broken>b</a> <a href=/bare>x</a><a href=/nav>n</a>"
-              f"<a href='{B}/copy'>c</a><a href=/frames>f</a><a href=/moved>m</a>"),
+              f"<a href='{B}/copy'>c</a><a href=/frames>f</a><a href=/moved>m</a>"
+              "<div itemscope itemtype=https://schema.org/Book hidden><b itemprop=name>Fox</b><meta itemprop=isbn content=1></div>"),
     A + "/de": (200, HTML, "<html lang=de><meta charset=utf-8><link rel=canonical href='/de?x=1'><title>Fuchs"
                 f"</title><h2>Der<br>Fuchs</h2><p>{GERMAN}"),
     A + "/latin": (200, {"Content-Type": "text/html; charset=iso-8859-1"},
@@ -126,6 +131,35 @@ def fields(report, path):
                  [without.returncode, {json.loads(line)["language"] for line in without.stdout.splitlines()},
                   without.stderr.count("languages are not recognized: no libcld2")], [0, {None}, 1])
     report.equal("no language when it is not wanted", {row["language"] for row in rows(crawl, "--no-language")}, {None})
+
+
+def structured(report, path):
+    crawl = sample(path)
+    data = {"json_ld": ['{"@type": "WebSite"}'],
+            "microdata": [{"type": ["https://schema.org/Book"], "properties": {"name": ["Fox"], "isbn": ["1"]}}],
+            "opengraph": [{"property": "og:title", "content": "Home & co"}, {"property": "twitter:card", "content": "summary"}],
+            "hreflang": [{"hreflang": "de", "href": "/de"}]}
+    found = {row["url"]: row for row in rows(crawl, "--structured")}
+    report.equal("what pages say for programs", [{k: found[url][k] for k in data} for url in (A + "/", A + "/de")],
+                 [data, dict.fromkeys(data, [])])
+    report.equal("fields, in order", list(found[A + "/"]), FIELDS[:10] + list(data) + FIELDS[10:])
+    for form in "jsonl", "csv":
+        table = harness.run([f"{harness.OUT}/ragno", "export", crawl, "pages", "--structured", "--format", form]).stdout
+        lines = map(json.loads, table.splitlines()) if form == "jsonl" else csv.DictReader(io.StringIO(table))
+        row = {row["url"]: row for row in lines}
+        home, image = row[A + "/"], row[A + "/i.png"]
+        report.equal(f"the same as columns of pages: {form}", {k: home[k] if form == "jsonl" else json.loads(home[k]) for k in data}, data)
+        report.equal(f"{form}: canonical; an image has none of these", [home["canonical"], {image[k] or None for k in [*data, "canonical"]}],
+                     [A + "/canonical", {None}])
+    big = "".join(f"<meta property=og:image content={'x' * 60}{i}>" for i in range(40))
+    with Sites(path, {A + "/": (200, HTML, "<title>big</title>" + big)}) as sites:
+        sites.crawl(path + "/big", A + "/")
+    out, said = export(path + "/big", "--structured", "--structured-max", "1024")
+    row = json.loads(out)
+    report.check("a list ends before its bound", 9 <= len(row["opengraph"]) < 13 and row["opengraph"][0]["content"].endswith("x0"), row)
+    report.check("and that is told", "1 with more structured data than --structured-max" in said, said)
+    _, said = export(path + "/big", "--structured-max", "1000", status=2)
+    report.check("the bound has one of its own", "1024" in said, said)
 
 
 def choices(report, path):
@@ -272,4 +306,4 @@ def readers(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(fields, choices, wet, damage, styles, readers)
+    harness.main(fields, structured, choices, wet, damage, styles, readers)

@@ -20,7 +20,7 @@
 
 #include "base/memory/buffer.h"
 
-#define JSON_DEPTH 16u
+#define JSON_DEPTH 48u
 
 typedef struct JsonWriter {
     Buffer *out; /* borrowed */

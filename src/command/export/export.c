@@ -285,6 +285,7 @@ typedef struct ExportCommand {
     const ExportKind *kind;
     PageExportOptions options;
     bool no_archive;
+    bool data;
     bool quiet;
     Progress progress;
 } ExportCommand;
@@ -303,7 +304,7 @@ static const char export_usage[] =
     "  --no-self                without arcs from a page or host to itself\n"
     "  --cross-host             links: only those that leave the domain\n"
     "  --no-archive             pages: only what the database knows: no type, size,\n"
-    "                           title, language, redirect and place of the answer\n"
+    "                           title, language, redirect and place of the answer\n" TEXT_DATA_USAGE
     "  -q, --quiet              no progress\n"
     "Parquet: duckdb -c \"COPY (FROM 'pages.jsonl') TO 'pages.parquet'\"\n";
 
@@ -323,6 +324,7 @@ static int export_tables_parse(ExportCommand *command, int argc, char **argv)
     PageExportOptions *to = &command->options;
     bool header = false;
     bool no_header = false;
+    to->data_bytes = TEXT_DATA_BYTES;
     const CommandOption options[] = {
         {"format", 0, COMMAND_WORD, .to = &to->format, .words = EXPORT_WORDS "|arcs"},
         {"output", 'o', COMMAND_TEXT, .to = &command->output},
@@ -333,6 +335,9 @@ static int export_tables_parse(ExportCommand *command, int argc, char **argv)
         {"arcs", 0, COMMAND_FLAG, .to = &to->arcs},
         {"no-self", 0, COMMAND_FLAG, .to = &to->no_self},
         {"cross-host", 0, COMMAND_FLAG, .to = &to->only_cross},
+        {"structured", 0, COMMAND_FLAG, .to = &command->data},
+        {"structured-max", 0, COMMAND_NUMBER, .to = &to->data_bytes, .least = TEXT_DATA_LEAST,
+         .most = TEXT_DATA_MOST},
         {"no-archive", 0, COMMAND_FLAG, .to = &command->no_archive},
         {"quiet", 'q', COMMAND_FLAG, .to = &command->quiet}};
     CommandLine line = {"export", export_usage, COMMAND_ROWS(options), .words_least = 2,
@@ -345,6 +350,7 @@ static int export_tables_parse(ExportCommand *command, int argc, char **argv)
     command->kind = export_tables_kind_of(line.words[1]);
     to->arcs = to->arcs || to->format == EXPORT_FORMATS;
     to->header = header || (!no_header && to->format == EXPORT_CSV);
+    to->data_bytes = command->data ? to->data_bytes : 0;
     return command->kind == NULL ? command_line_complain(&line, "unknown kind", line.words[1]) : 0;
 }
 
@@ -432,8 +438,9 @@ static const struct {
 static const char *kind_in(int argc, char **argv)
 {
     static const char *const with_value[] = {
-        "--format", "--since", "--until", "--status", "--threads",     "--where",    "--output",
-        "-o",       "--url",   "--host",  "--title",  "--description", "--main-page"};
+        "--format", "--since",  "--until",          "--status",   "--threads",
+        "--where",  "--output", "--structured-max", "-o",         "--url",
+        "--host",   "--title",  "--description",    "--main-page"};
     int words = 0;
     for (int i = 1; i < argc; i++) {
         words += argv[i][0] != '-' ? 1 : 0;

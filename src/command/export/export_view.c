@@ -238,6 +238,18 @@ void export_text(ExportRows *rows, const char *name, const char *bytes, size_t l
     }
 }
 
+void export_json(ExportRows *rows, const char *name, const char *json, size_t length)
+{
+    if (length == 0) {
+        export_nothing(rows, name);
+    } else if (rows->format == EXPORT_JSONL) {
+        start_field(rows, name);
+        export_row_put(rows, json, length);
+    } else {
+        export_text(rows, name, json, length);
+    }
+}
+
 void export_number(ExportRows *rows, const char *name, uint64_t number)
 {
     char text[24];

@@ -44,6 +44,8 @@ typedef struct ExportRows {
 
 void export_rows_begin(ExportRows *rows, FILE *file, ExportFormat format, bool header);
 void export_text(ExportRows *rows, const char *name, const char *bytes, size_t length);
+/* A value that is JSON; in TSV and CSV it is text. Length 0: as export_nothing. */
+void export_json(ExportRows *rows, const char *name, const char *json, size_t length);
 void export_number(ExportRows *rows, const char *name, uint64_t number);
 void export_signed(ExportRows *rows, const char *name, int64_t number);
 /* Not-a-number is written as an empty field. */
@@ -74,6 +76,8 @@ typedef struct PageExportOptions {
     bool only_cross; /* links: only those that leave the domain */
     size_t memory_bytes; /* of the host graph's sorter; 0 = 64 Mi */
     FILE *file;          /* borrowed */
+    uint64_t data_bytes; /* pages: canonical, and lists of that size at most for programs
+                            (visible_data.h); 0: without those */
     const char *archive; /* the crawl's WARC files, for fields of pages; NULL: without those */
     const Filter *where; /* borrowed; NULL: all rows. What it is asked about: see above */
     /* Called now and then with the progress: steps done, steps in all, rows written. May be NULL.

@@ -38,6 +38,7 @@ struct PageAnswers {
     char **names;
     size_t n_names;
     uint64_t n_damaged;
+    uint64_t n_data_cut;
     WarcAnswer stored;
     HttpHeader header;
     Decoder *decoder;
@@ -151,7 +152,7 @@ static Result page_answers_find_places(PageAnswers *answers, PageDB *db)
     return rc == RESULT_OK ? walk.result : rc;
 }
 
-Result page_answers_new(PageAnswers **out, PageDB *db, const char *directory)
+Result page_answers_new(PageAnswers **out, PageDB *db, const char *directory, uint64_t data_bytes)
 {
     PageAnswers *answers = calloc(1, sizeof *answers);
     if (answers == NULL) {
@@ -162,7 +163,7 @@ Result page_answers_new(PageAnswers **out, PageDB *db, const char *directory)
     warc_answer_init(&answers->stored);
     url_init(&answers->document);
     url_init(&answers->target);
-    TextPagesOptions options = {.language = text_language_load()};
+    TextPagesOptions options = {.language = text_language_load(), .data_bytes = data_bytes};
     Result rc = decoder_new(&answers->decoder);
     if (rc == RESULT_OK) {
         rc = text_pages_new(&answers->pages, &options);
@@ -204,6 +205,11 @@ uint64_t page_answers_damaged(const PageAnswers *answers)
     return answers->n_damaged;
 }
 
+uint64_t page_answers_data_cut(const PageAnswers *answers)
+{
+    return answers->n_data_cut;
+}
+
 /* ---- what they say ---- */
 
 /* Loads what is stored there and parses its header, which is there even if the body is not.
@@ -242,12 +248,15 @@ static Result page_answer_take_text(PageAnswers *answers, TextCapture *capture, 
     }
     capture->body = buffer_string(&answers->body);
     capture->length = answers->body.length;
-    capture->link_header = warc_bytes("", 0);
+    capture->link_header = text_canonical_of(&answers->header);
     capture->content_language = warc_bytes(language.value, language.value_length);
     rc = text_pages_read(answers->pages, capture, &answers->page);
     if (rc == RESULT_OK) {
         answer->title = page->visible.title;
         answer->language = page->language != NULL ? page->language : page->declared;
+        answer->canonical = page->canonical;
+        answer->data = page->visible.data;
+        answers->n_data_cut += page->visible.data_cut ? 1 : 0;
     }
     return rc;
 }

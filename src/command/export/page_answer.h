@@ -17,6 +17,7 @@
 #include <stdbool.h>
 
 #include "parse/usage/usage.h"
+#include "parse/visible/visible.h"
 #include "store/pages/page_db.h"
 
 #define PAGE_PLACE_BYTES 16u
@@ -27,18 +28,21 @@ typedef struct PageAnswer {
     bool is_read;
     const char *mime; /* not NUL-terminated; length 0: the server sent none */
     size_t mime_length;
-    uint64_t bytes;       /* of the body as it was received */
-    const char *title;    /* NULL: none */
-    const char *language; /* a BCP 47 tag; NULL: not known */
-    const char *redirect; /* where Location points; NULL: nowhere */
-    unsigned allowed;     /* usages, expressly */
+    uint64_t bytes;        /* of the body as it was received */
+    const char *title;     /* NULL: none */
+    const char *language;  /* a BCP 47 tag; NULL: not known */
+    const char *redirect;  /* where Location points; NULL: nowhere */
+    unsigned allowed;      /* usages, expressly */
+    const char *canonical; /* NULL: none */
+    const HtmlSlice *data; /* [VISIBLE_DATA_KINDS], JSON; NULL: it has no text */
 } PageAnswer;
 
 typedef struct PageAnswers PageAnswers;
 
 /* directory holds the WARC files, and is borrowed; when it is missing, no page is stored. The
- * caller has no read transaction of its own meanwhile. */
-Result page_answers_new(PageAnswers **answers, PageDB *db, const char *directory);
+ * caller has no read transaction of its own meanwhile. data_bytes: of TextPagesOptions. */
+Result page_answers_new(PageAnswers **answers, PageDB *db, const char *directory,
+                        uint64_t data_bytes);
 void page_answers_delete(PageAnswers *answers);
 
 /* Reads the answer of a page with this URL. */
@@ -46,5 +50,7 @@ Result page_answers_read(PageAnswers *answers, uint64_t page, const char *url, s
                          PageAnswer *answer);
 /* Records that could not be read. */
 uint64_t page_answers_damaged(const PageAnswers *answers);
+/* Pages that had more for programs than data_bytes. */
+uint64_t page_answers_data_cut(const PageAnswers *answers);
 
 #endif

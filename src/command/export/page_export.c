@@ -152,6 +152,13 @@ static Result put_archive(ExportView *view, PageAnswers *answers, const PageRef 
     put_usages(rows, "usage_allowed", answer.allowed);
     export_word(rows, "warc_file", answer.file);
     export_number_if(rows, "warc_offset", answer.file != NULL, answer.offset);
+    if (view->options->data_bytes > 0) {
+        export_word(rows, "canonical", answer.canonical);
+        for (unsigned kind = 0; kind < VISIBLE_DATA_KINDS; kind++) {
+            HtmlSlice list = answer.data == NULL ? (HtmlSlice){.length = 0} : answer.data[kind];
+            export_json(rows, visible_data_name(kind), list.bytes, list.length);
+        }
+    }
     return RESULT_OK;
 }
 
@@ -206,7 +213,7 @@ Result page_export_pages(PageDB *db, const PageExportOptions *options)
     PageAnswers *answers = NULL;
     Result opened = options->archive == NULL /* it has transactions */
                         ? RESULT_OK
-                        : page_answers_new(&answers, db, options->archive);
+                        : page_answers_new(&answers, db, options->archive, options->data_bytes);
     Result rc = export_view_begin(&view, db, options);
     rc = rc == RESULT_OK ? opened : rc;
     for (uint64_t i = 0; i < view.n_pages && rc == RESULT_OK; i++) {
@@ -219,6 +226,13 @@ Result page_export_pages(PageDB *db, const PageExportOptions *options)
                       "ragno export: the stored answers of %" PRIu64
                       " pages could not be read; ragno verify says why\n",
                       damaged);
+    }
+    uint64_t cut = answers == NULL ? 0 : page_answers_data_cut(answers);
+    if (cut > 0) {
+        (void)fprintf(stderr,
+                      "ragno export: %" PRIu64
+                      " pages with more structured data than --structured-max\n",
+                      cut);
     }
     page_answers_delete(answers);
     return export_view_end(&view, rc);

@@ -7,8 +7,9 @@
  *
  * Fields of pages: url index hash host status depth found score level n_crawls n_changes
  * first_crawl last_crawl linked_from content_hash, and of the stored answer: mime bytes title
- * language redirect warc_file warc_offset (page_answer.h; none of them without archive). found is
- * the letter of the discovery path (L link, R redirect, E embed, S sitemap, P robots, M manual),
+ * language redirect warc_file warc_offset (page_answer.h; none of them without archive), and with
+ * data_bytes canonical json_ld microdata opengraph hreflang (parse/visible/visible_data.h). found
+ * is the letter of the discovery path (L link, R redirect, E embed, S sitemap, P robots, M manual),
  * times are ISO 8601, and what is not known is empty. linked_from of a page that another agent of a
  * cluster found is "agent A page INDEX", the row with that index in that agent's export.
  *

@@ -21,6 +21,8 @@ typedef struct TextCommand {
     TextExport archive;
     bool no_language;
     bool no_styles;
+    bool data;
+    uint64_t data_bytes;
     TextRunOptions run;
 } TextCommand;
 
@@ -40,7 +42,7 @@ static const char text_usage[] =
     "  --main                   only the main text: no navigation, header, footer\n"
     "  --status N|N-N|all       HTTP statuses, default 200-299\n"
     "  --no-styles              as if pages had no style sheets\n"
-    "  --no-language            do not find out the language\n"
+    "  --no-language            do not find out the language\n" TEXT_DATA_USAGE
     "  --threads N              default: one for each processor\n"
     "  -o, --output FILE        default standard output; FILE.gz, FILE.zst: compressed\n";
 
@@ -184,6 +186,10 @@ static void text_export_summarize(const TextCommand *command, const TextTotals *
     if (totals->unstyled > 0) {
         (void)fprintf(stderr, ", %" PRIu64 " whose style sheets took too long", totals->unstyled);
     }
+    if (totals->data_cut > 0) {
+        (void)fprintf(stderr, ", %" PRIu64 " with more structured data than --structured-max",
+                      totals->data_cut);
+    }
     if (counts->missing > 0) {
         (void)fprintf(stderr, ", %" PRIu64 " whose payload is not in this archive",
                       counts->missing);
@@ -206,6 +212,8 @@ static int text_export_run(TextCommand *command)
     options->wanted = archive->wanted;
     options->pages.styles = !command->no_styles;
     options->pages.markdown = options->writer.format == TEXT_MARKDOWN;
+    options->pages.data_bytes = command->data ? command->data_bytes : 0;
+    options->writer.data = command->data;
     options->pages.language = !command->no_language && text_language_load();
     if (archive->output != NULL) {
         bool zstd = warc_name_ends_with(archive->output, ".zst");
@@ -234,16 +242,21 @@ int text_export_main(int argc, char **argv)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t threads = processors < 1 ? 1 : (uint64_t)processors;
-    TextCommand command = {.archive = {.wanted = {.status_first = 200, .status_last = 299}}};
+    TextCommand command = {.archive = {.wanted = {.status_first = 200, .status_last = 299}},
+                           .data_bytes = TEXT_DATA_BYTES};
     const CommandOption own[] = {
         {"format", 0, COMMAND_WORD, .to = &command.run.writer.format,
          .words = "jsonl|markdown|wet"},
         {"status", 0, COMMAND_TAKE, .to = &command.archive.wanted, .take = text_export_take_status},
         {"threads", 0, COMMAND_NUMBER, .to = &threads, .least = 1, .most = TEXT_THREADS_MAX},
         {"main", 0, COMMAND_FLAG, .to = &command.run.pages.main_text},
+        {"structured", 0, COMMAND_FLAG, .to = &command.data},
+        {"structured-max", 0, COMMAND_NUMBER, .to = &command.data_bytes, .least = TEXT_DATA_LEAST,
+         .most = TEXT_DATA_MOST},
         {"no-styles", 0, COMMAND_FLAG, .to = &command.no_styles},
         {"no-language", 0, COMMAND_FLAG, .to = &command.no_language}};
-    int status = text_export_parse(&command.archive, argc, argv, text_usage, own, 6);
+    int status =
+        text_export_parse(&command.archive, argc, argv, text_usage, own, sizeof own / sizeof *own);
     if (status == 0) {
         command.run.threads = (unsigned)threads;
         status = text_export_run(&command);

@@ -155,6 +155,7 @@ Result text_pages_new(TextPages **out, const TextPagesOptions *options)
                               .main_text = options->main_text,
                               .styles = options->styles,
                               .markdown = options->markdown,
+                              .data_bytes = options->data_bytes,
                               .load = text_pages_load_sheet,
                               .load_context = pages};
     Result rc = visible_reader_new(&pages->reader, &visible);

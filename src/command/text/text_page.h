@@ -13,6 +13,15 @@
 #include "command/text/text_source.h"
 #include "parse/visible/visible.h"
 
+/* What the exports of pages and texts can be told about such lists. */
+#define TEXT_DATA_BYTES 262144u
+#define TEXT_DATA_LEAST 1024
+#define TEXT_DATA_MOST  67108864
+#define TEXT_DATA_USAGE                                                                            \
+    "  --structured             with json_ld, microdata, opengraph and hreflang: JSON of what\n"   \
+    "                           pages say of themselves\n"                                         \
+    "  --structured-max BYTES   of each of these, default 262144 (1024 to 67108864)\n"
+
 #define TEXT_SHEETS_BYTES ((size_t)16 << 20)
 
 typedef struct TextPage {
@@ -33,6 +42,7 @@ typedef struct TextPagesOptions {
     bool language;              /* find out the language */
     bool styles;                /* style sheets count */
     bool markdown;              /* text is Markdown (visible_markdown.h) */
+    uint64_t data_bytes;        /* of each list for programs (visible_data.h); 0: none is made */
     const char *warc_directory; /* borrowed: where the sheets are that pages link */
 } TextPagesOptions;
 

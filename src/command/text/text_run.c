@@ -105,6 +105,11 @@ static Result text_writer_put_json(TextWriter *writer, const TextPages *pages, c
     json_string(&json, "title", page->visible.title);
     json_string(&json, "description", page->visible.description);
     json_string(&json, "canonical", page->canonical);
+    for (unsigned kind = 0; writer->options.data && kind < VISIBLE_DATA_KINDS; kind++) {
+        const HtmlSlice *list = &page->visible.data[kind];
+        json_raw(&json, visible_data_name(kind), list->length == 0 ? "[]" : list->bytes,
+                 list->length == 0 ? 2 : list->length);
+    }
     json_open(&json, "headings", '[');
     for (size_t i = 0; i < page->visible.n_headings; i++) {
         VisibleHeading heading = text_pages_heading(pages, i);
@@ -294,6 +299,7 @@ typedef struct Run {
     _Atomic uint64_t done_bytes;
     _Atomic uint64_t n_pages;
     _Atomic uint64_t n_unstyled;
+    _Atomic uint64_t n_data_cut;
     Mutex mutex;
     Condition changed; /* the turn has gone on, or a job has failed */
     size_t turn;       /* guarded by mutex: the first job that is not written to its end */
@@ -368,6 +374,9 @@ static Result export_capture(Worker *worker, const TextCapture *capture, size_t 
     atomic_fetch_add_explicit(&worker->run->n_pages, 1, memory_order_relaxed);
     if (page.visible.styles_cut) {
         atomic_fetch_add_explicit(&worker->run->n_unstyled, 1, memory_order_relaxed);
+    }
+    if (page.visible.data_cut) {
+        atomic_fetch_add_explicit(&worker->run->n_data_cut, 1, memory_order_relaxed);
     }
     return worker->out.length >= HELD_BYTES ? text_run_write(worker, job, false) : RESULT_OK;
 }
@@ -491,6 +500,7 @@ static Result run_workers(Run *run, Worker *workers, unsigned n, Progress *progr
     }
     totals->pages = atomic_load(&run->n_pages);
     totals->unstyled = atomic_load(&run->n_unstyled);
+    totals->data_cut = atomic_load(&run->n_data_cut);
     return rc;
 }
 

@@ -26,8 +26,11 @@
  *   {"url": "http://example.org/", "time": "2026-01-31T12:00:00.123456Z", "status": 200,
  *    "type": "text/html", "encoding": "UTF-8", "language": "en", "declared_language": "en-GB",
  *    "title": "...", "description": "...", "canonical": "...",
+ *    "json_ld": [...], "microdata": [...], "opengraph": [...], "hreflang": [...],
  *    "headings": [{"level": 1, "text": "..."}], "truncated": false, "digest": "sha1:...",
  *    "text": "..."}
+ *
+ * The line of json_ld (parse/visible/visible_data.h) is there with data_bytes alone.
  *
  * WET, as Common Crawl writes it, consists of WARC/1.0 records of type conversion, each of which
  * refers to the record of the answer; the block is the text (text/plain, UTF-8). The file begins
@@ -48,6 +51,7 @@ typedef enum TextFormat { TEXT_JSONL, TEXT_MARKDOWN, TEXT_WET, TEXT_WACZ_PAGES }
 
 typedef struct TextWriterOptions {
     TextFormat format;
+    bool data;       /* of JSON: with the lists for programs */
     bool no_text;    /* of WACZ pages: without the text */
     bool compressed; /* each record, and each call's JSON lines, are a member or frame of their own
                       */
@@ -67,6 +71,7 @@ typedef struct TextTotals {
     TextCounts counts;
     uint64_t pages;    /* that came out */
     uint64_t unstyled; /* of them: matching their style sheets took too long (visible_style.h) */
+    uint64_t data_cut; /* of them: there was more than data_bytes */
 } TextTotals;
 
 /* Exports the texts. RESULT_CLOSED: the reader has closed the output. Other errors are those of the

@@ -341,8 +341,7 @@ static Result take_body(TextSource *s, TextCapture *capture)
 
 /* ---- the rest of a capture ---- */
 
-/* The Link field that says what the canonical URL is. */
-static WarcBytes find_canonical(const HttpHeader *header)
+WarcBytes text_canonical_of(const HttpHeader *header)
 {
     HttpField field;
     size_t at = 0;
@@ -368,7 +367,7 @@ static void take_facts(TextSource *s, TextCapture *capture)
     capture->date = record->date;
     capture->id = record->id;
     capture->status = record->type == WARC_CONVERSION ? 200 : record->http.status;
-    capture->link_header = find_canonical(&s->header);
+    capture->link_header = text_canonical_of(&s->header);
     (void)http_header_find(&s->header, "Content-Language", &field);
     capture->content_language = warc_bytes(field.value, field.value_length);
     capture->has_digest = warc_record_field(record, "warc-payload-digest", &digest) &&

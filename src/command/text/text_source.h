@@ -92,6 +92,8 @@ typedef struct TextCounts {
 typedef struct TextSource TextSource;
 
 /* Sets the type of a capture from its header; text holds the field. */
+/* The Link field that says what the canonical URL is; empty: there is none. */
+WarcBytes text_canonical_of(const HttpHeader *header);
 void text_capture_take_type(TextCapture *capture, const HttpHeader *header,
                             char text[TEXT_MIME_BYTES]);
 

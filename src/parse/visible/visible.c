@@ -97,6 +97,9 @@ static void visible_markup_read_text(void *context, const char *from, const char
     }
     if (from < to) {
         visible_tree_text(m->tree, from, to, decode);
+        if (m->tree->stack.data != NULL) {
+            visible_data_text(m->tree->stack.data, from, to, decode);
+        }
     }
 }
 
@@ -104,8 +107,10 @@ static void visible_markup_read_raw(void *context, const HtmlTag *tag, HtmlTextM
                                     const char *from, const char *to, bool ended)
 {
     Markup *m = context;
-    (void)mode;
     (void)ended;
+    if (m->tree->stack.data != NULL && visible_tree_in_document(m->tree)) {
+        visible_data_raw(m->tree->stack.data, tag, mode, from, to);
+    }
     if (tag->id == HTML_TITLE) {
         if (visible_tree_in_document(m->tree)) {
             visible_facts_title(m->facts, from, (size_t)(to - from));
@@ -267,6 +272,7 @@ struct VisibleReader {
     VisibleFacts facts;
     VisibleMain main;
     VisibleStyles styles;
+    VisibleData data;
     VisibleInput input; /* of the page that was read last */
     Url document;
     Url base;
@@ -288,6 +294,7 @@ Result visible_reader_new(VisibleReader **reader, const VisibleOptions *options)
     visible_marks_init(&r->marks);
     visible_main_init(&r->main);
     visible_styles_init(&r->styles);
+    visible_data_init(&r->data, options->data_bytes);
     r->styles.load = options->load;
     r->styles.context = options->load_context;
     r->marks.wants_edges = options->markdown;
@@ -308,6 +315,7 @@ void visible_reader_delete(VisibleReader *reader)
     visible_marks_destroy(&reader->marks);
     visible_main_destroy(&reader->main);
     visible_styles_destroy(&reader->styles);
+    visible_data_destroy(&reader->data);
     buffer_destroy(&reader->decoded);
     url_destroy(&reader->document);
     url_destroy(&reader->base);
@@ -339,7 +347,9 @@ static Result read_as(VisibleReader *r, const VisibleInput *input, const char *e
     }
     visible_styles_begin(&r->styles, text + length, length);
     r->input = *input;
-    visible_tree_begin(&r->tree, &r->lines, &r->marks, &r->styles, is_xml);
+    VisibleData *data = r->options.data_bytes == 0 ? NULL : &r->data;
+    visible_data_begin(&r->data, text + length);
+    visible_tree_begin(&r->tree, &r->lines, &r->marks, &r->styles, data, is_xml);
     visible_markup_read(text, length, &r->tree, &r->facts, r);
     return rc;
 }
@@ -469,13 +479,22 @@ Result visible_read(VisibleReader *reader, const VisibleInput *input, VisiblePag
     page->canonical = resolve_canonical(r, page->encoding);
     page->n_headings = r->marks.n_headings;
     page->styles_cut = r->styles.is_over;
+    if (r->options.data_bytes > 0) {
+        visible_data_end(&r->data);
+        page->data_cut = r->data.is_cut;
+        for (size_t i = 0; i < VISIBLE_DATA_KINDS; i++) {
+            const Buffer *list = &r->data.lists[i];
+            page->data[i] = (HtmlSlice){.bytes = list->data, .length = list->length};
+        }
+    }
     if (r->options.main_text) {
         Result found = visible_main_find(&r->main, page->text, &r->marks);
         page->main_text = found == RESULT_OK && r->main.text != NULL ? r->main.text : "";
         page->main_length = r->main.length;
         rc = rc == RESULT_OK ? found : rc;
     }
-    return rc == RESULT_OK && (r->facts.failed || r->marks.failed || r->styles.failed)
+    return rc == RESULT_OK &&
+                   (r->facts.failed || r->marks.failed || r->styles.failed || r->data.failed)
                ? RESULT_MEMORY
                : rc;
 }

@@ -24,6 +24,7 @@
 
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
+#include "parse/visible/visible_data.h"
 #include "parse/visible/visible_style.h"
 
 typedef struct VisibleOptions {
@@ -33,6 +34,7 @@ typedef struct VisibleOptions {
     bool styles; /* style elements and sheets count (visible_style.h), not only attributes */
     VisibleSheetLoad load; /* where the sheets are that a page links; NULL: they are not there */
     void *load_context;
+    size_t data_bytes; /* of each list of what is for programs (visible_data.h); 0: none is made */
 } VisibleOptions;
 
 typedef struct VisibleInput {
@@ -60,6 +62,8 @@ typedef struct VisiblePage {
     const char *canonical; /* absolute, of http or https, without fragment */
     const char *language;  /* as the page says, unchecked: "en", "de-AT" */
     size_t n_headings;
+    HtmlSlice data[VISIBLE_DATA_KINDS]; /* JSON arrays; empty slices without options.data_bytes */
+    bool data_cut;                      /* there was more */
     bool styles_cut; /* matching style sheets took too long: they hold for its beginning */
 } VisiblePage;
 

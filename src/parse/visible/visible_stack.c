@@ -42,11 +42,13 @@ const VisibleTraits visible_traits[HTML_TAGS] = {HTML_TAG_LIST(TRAITS)};
 /* ---- The stack of open elements, and what each makes of the text in it ---- */
 
 void visible_stack_begin(VisibleStack *stack, VisibleLines *lines, VisibleMarks *marks,
-                         VisibleStyles *styles)
+                         VisibleStyles *styles, VisibleData *data)
 {
     stack->lines = lines;
     stack->marks = marks;
     stack->styles = styles;
+    stack->data = data;
+    stack->head = 0;
     stack->white = VISIBLE_WHITE_NORMAL;
     stack->letters = VISIBLE_CASE_KEPT;
     stack->in_body = false;
@@ -252,15 +254,41 @@ static void apply_style(VisibleStack *stack, VisibleNode *node, const HtmlTag *t
     }
 }
 
+/* Elements of a template are none of the document. */
+static bool visible_stack_has_data(const VisibleStack *stack)
+{
+    return stack->data != NULL && stack->n_open[HTML_TEMPLATE] == 0;
+}
+
+static void visible_stack_close_data(VisibleStack *stack, uint32_t datum)
+{
+    if (datum != 0) {
+        visible_data_close(stack->data, datum);
+    }
+}
+
+static void visible_stack_begin_body(VisibleStack *stack)
+{
+    if (!stack->in_body) {
+        stack->in_body = true;
+        visible_styles_close(stack->styles, 1); /* what is in the head are no siblings */
+        visible_stack_close_data(stack, stack->head);
+    }
+}
+
 void visible_stack_root(VisibleStack *stack, const HtmlTag *tag)
 {
     uint32_t element = tag->id == HTML_BODY ? 1 : 0;
     VisibleStyle style;
-    visible_styles_root(stack->styles, element, tag);
-    if (element == 1 && !stack->in_body) {
-        stack->in_body = true;
-        visible_styles_close(stack->styles, 1); /* what is in the head are no siblings */
+    if (element == 1) {
+        visible_stack_begin_body(stack);
     }
+    uint32_t datum = visible_stack_has_data(stack) ? visible_data_open(stack->data, tag) : 0;
+    if (tag->id == HTML_HEAD) {
+        stack->head = datum;
+        return;
+    }
+    visible_styles_root(stack->styles, element, tag);
     visible_styles_of(stack->styles, element, tag, &style);
     if (visible_style_has(&style, VISIBLE_WHITE)) {
         stack->white = style.value[VISIBLE_WHITE] & (uint8_t)~VISIBLE_INHERIT;
@@ -274,10 +302,8 @@ void visible_stack_root(VisibleStack *stack, const HtmlTag *tag)
 static uint32_t visible_stack_element(VisibleStack *stack, const HtmlTag *tag)
 {
     const VisibleNode *parent = visible_stack_top(stack);
-    if (parent == NULL && !stack->in_body &&
-        (html_tag_traits[tag->id].flags & HTML_TAG_HEAD) == 0) {
-        stack->in_body = true;
-        visible_styles_close(stack->styles, 1);
+    if (parent == NULL && (html_tag_traits[tag->id].flags & HTML_TAG_HEAD) == 0) {
+        visible_stack_begin_body(stack);
     }
     return visible_styles_open(stack->styles, parent == NULL ? 1 : parent->element, tag);
 }
@@ -371,6 +397,9 @@ static void open_node(VisibleStack *stack, VisibleNode *node, const HtmlTag *tag
         node->state |= VISIBLE_IN_CLOSED_DETAILS;
     }
     tell_edge(stack, node, tag->attributes, false);
+    if (visible_stack_has_data(stack)) {
+        node->datum = visible_data_open(stack->data, tag);
+    }
     stack->n_open[tag->id]++;
     stack->nodes[stack->depth++] = *node;
 }
@@ -400,6 +429,9 @@ void visible_stack_void(VisibleStack *stack, const HtmlTag *tag)
     if (tag->id == HTML_HR) {
         tell_edge(stack, &node, NULL, false);
     }
+    if (visible_stack_has_data(stack)) {
+        visible_data_void(stack->data, tag);
+    }
 }
 
 void visible_stack_feed(VisibleStack *stack, const HtmlTag *tag)
@@ -428,6 +460,7 @@ void visible_stack_pop_to(VisibleStack *stack, size_t depth)
         }
         visible_marks_area_end(stack->marks, node->area);
         visible_styles_close(stack->styles, node->element);
+        visible_stack_close_data(stack, node->datum);
         stack->depth--;
     }
 }
@@ -436,6 +469,7 @@ void visible_stack_remove(VisibleStack *stack, size_t index)
 {
     VisibleNode *node = &stack->nodes[index];
     tell_edge(stack, node, NULL, true);
+    visible_stack_close_data(stack, node->datum);
     if (node->is_link) {
         visible_marks_link_end(stack->marks, stack->lines->length);
     }

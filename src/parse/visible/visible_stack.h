@@ -2,7 +2,8 @@
  *
  * What: pushing an element begins its box in the lines (parse/visible/visible_lines.h), popping it
  * ends the box and brings back what held for text before. Where headings, links and blocks lie goes
- * to the marks (parse/visible/visible_lines.h). Which elements are pushed and popped, and when, is
+ * to the marks (parse/visible/visible_lines.h), what is for programs to the data
+ * (parse/visible/visible_data.h). Which elements are pushed and popped, and when, is
  * parse/visible/visible_tree.h's business.
  * Owns: nothing; lines and marks are borrowed.
  * Threads: belongs to one thread.
@@ -20,6 +21,7 @@
 
 #include "parse/html/html_tree.h"
 #include "parse/text/html_tags.h"
+#include "parse/visible/visible_data.h"
 #include "parse/visible/visible_lines.h"
 #include "parse/visible/visible_style.h"
 
@@ -71,6 +73,7 @@ typedef struct VisibleNode {
     bool has_cell;    /* of a row: a cell was begun */
     bool is_link;     /* it has an href */
     uint32_t element; /* visible_styles_open */
+    uint32_t datum;   /* visible_data_open; 0: none */
     uint32_t mark;    /* of a heading: its number among the marks, or VISIBLE_NO_MARK */
     uint32_t area;    /* the innermost area (visible_lines.h): its own, or one around it */
 } VisibleNode;
@@ -79,6 +82,8 @@ typedef struct VisibleStack {
     VisibleLines *lines;   /* borrowed */
     VisibleMarks *marks;   /* borrowed */
     VisibleStyles *styles; /* borrowed */
+    VisibleData *data;     /* borrowed; NULL: it is not wanted */
+    uint32_t head;         /* the datum of <head> */
     uint8_t white;         /* VisibleWhite of the body */
     uint8_t letters;       /* VisibleCase of it */
     bool in_body;
@@ -88,10 +93,10 @@ typedef struct VisibleStack {
     VisibleNode nodes[VISIBLE_DEPTH];
 } VisibleStack;
 
-/* Begins a page; lines, marks and styles have been begun. */
+/* Begins a page; lines, marks, styles and data have been begun. */
 void visible_stack_begin(VisibleStack *stack, VisibleLines *lines, VisibleMarks *marks,
-                         VisibleStyles *styles);
-/* <html> or <body> begins. */
+                         VisibleStyles *styles, VisibleData *data);
+/* <html>, <head> or <body> begins. */
 void visible_stack_root(VisibleStack *stack, const HtmlTag *tag);
 
 /* An element of HTML begins: pushes it. */

@@ -4,12 +4,12 @@
 #include "parse/text/skim_scan.h"
 
 void visible_tree_begin(VisibleTree *tree, VisibleLines *lines, VisibleMarks *marks,
-                        VisibleStyles *styles, bool is_xml)
+                        VisibleStyles *styles, VisibleData *data, bool is_xml)
 {
     tree->is_xml = is_xml;
     tree->body_begun = false;
     tree->is_frameset = false;
-    visible_stack_begin(&tree->stack, lines, marks, styles);
+    visible_stack_begin(&tree->stack, lines, marks, styles, data);
 }
 
 bool visible_tree_is_foreign(const VisibleTree *tree)
@@ -251,10 +251,10 @@ static HtmlTextMode visible_tree_html_element(VisibleTree *tree, const HtmlTag *
     tree->body_begun |= (kind & HTML_TAG_NO_FRAMESET) != 0 && stack->n_open[HTML_TEMPLATE] == 0;
     switch ((int)id) {
     case HTML_HTML:
+    case HTML_HEAD:
     case HTML_BODY:
         visible_stack_root(stack, tag);
         return HTML_TEXT_DATA;
-    case HTML_HEAD:
     case HTML_FRAME:
         return HTML_TEXT_DATA;
     case HTML_FRAMESET:

@@ -33,9 +33,9 @@ typedef struct VisibleTree {
     VisibleStack stack;
 } VisibleTree;
 
-/* Begins a page; lines, marks and styles have been begun. */
+/* Begins a page; lines, marks, styles and data have been begun. data may be NULL. */
 void visible_tree_begin(VisibleTree *tree, VisibleLines *lines, VisibleMarks *marks,
-                        VisibleStyles *styles, bool is_xml);
+                        VisibleStyles *styles, VisibleData *data, bool is_xml);
 
 /* Returns how the tokenizer reads on. */
 HtmlTextMode visible_tree_start_tag(VisibleTree *tree, const HtmlTag *tag);
