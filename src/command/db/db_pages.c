@@ -169,6 +169,7 @@ static int print_tables(const DbView *view, size_t bytes)
     MDB_val key, value;
     Buffer name = {.limit = BUFFER_NO_LIMIT};
     size_t used = 0;
+    size_t journal = 0; /* of these */
     int rc = mdb_dbi_open(view->txn, NULL, 0, &all);
     if (rc == MDB_SUCCESS) {
         rc = mdb_cursor_open(view->txn, all, &cursor);
@@ -178,12 +179,15 @@ static int print_tables(const DbView *view, size_t bytes)
         if (rc == MDB_SUCCESS) {
             buffer_reset(&name);
             rc = buffer_append(&name, key.mv_data, key.mv_size) == RESULT_OK ? rc : ENOMEM;
-            used += print_table(view->txn, buffer_string(&name));
+            size_t table = print_table(view->txn, buffer_string(&name));
+            used += table;
+            journal += strncmp(buffer_string(&name), "journal", 7) == 0 ? table : 0;
         }
     }
     mdb_cursor_close(cursor);
     buffer_destroy(&name);
-    printf("tables\t%zu bytes\nfree\t%zu bytes\n", used, bytes > used ? bytes - used : 0);
+    printf("tables\t%zu bytes\njournal\t%zu bytes\nfree\t%zu bytes\n", used, journal,
+           bytes > used ? bytes - used : 0);
     return rc == MDB_NOTFOUND ? page_db_error_ok : page_db_error_internal;
 }
 

@@ -13,7 +13,7 @@
 #define CHUNK_ROWS  4096u      /* the index grows by so many, and is never moved */
 #define LEAST_HEADS 1024u      /* a power of two */
 #define MOST_ROWS   (1u << 30) /* of a generation: numbers of rows have 32 bits */
-#define LEAST_ROWS  16384u     /* frozen in the smallest database */
+#define LEAST_ROWS  1024u      /* frozen in the smallest database */
 #define ROWS_A_PAGE 4u         /* of the database: a sweep touches each page for several rows */
 #define SWEEP_LEAST 256u       /* rows with a commit, beside one and a half for each new row */
 #define HEAD_BYTES  9u         /* of a row: word, table */

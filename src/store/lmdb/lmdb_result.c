@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/core/varint.h"
 #include "base/thread/log.h"
 
 Result lmdb_code(int rc)
@@ -81,6 +82,50 @@ Result lmdb_get_struct(MDB_txn *txn, MDB_dbi table, MDB_val key, void *row, size
     }
     memcpy(row, value.mv_data, bytes);
     return RESULT_OK;
+}
+
+size_t lmdb_pack(const void *row, size_t bytes, uint8_t *packed)
+{
+    uint8_t *at = packed;
+    uint64_t zeros = 0;
+    for (size_t i = 0; i < bytes; i += sizeof(uint32_t)) {
+        uint32_t word = 0;
+        memcpy(&word, (const uint8_t *)row + i, sizeof word);
+        if (word == 0) {
+            zeros++;
+            continue;
+        }
+        if (zeros > 0) {
+            *at++ = 0;
+            at = varint_encode_uint64(zeros, at);
+            zeros = 0;
+        }
+        at = varint_encode_uint64(word, at);
+    }
+    return (size_t)(at - packed);
+}
+
+bool lmdb_unpack(const MDB_val *packed, void *row, size_t bytes)
+{
+    const uint8_t *at = packed->mv_data;
+    const uint8_t *end = at + packed->mv_size;
+    uint8_t *to = row;
+    size_t left = bytes / sizeof(uint32_t);
+    memset(row, 0, bytes);
+    while (at < end) {
+        bool is_zeros = *at == 0;
+        uint64_t n = 0;
+        at = varint_read(at + is_zeros, end, &n);
+        uint64_t words = is_zeros ? n : 1;
+        if (at == NULL || n == 0 || words > left || (!is_zeros && n > UINT32_MAX)) {
+            return false;
+        }
+        uint32_t word = is_zeros ? 0 : (uint32_t)n;
+        memcpy(to, &word, sizeof word);
+        to += words * sizeof word;
+        left -= words;
+    }
+    return true;
 }
 
 Result lmdb_put(MDB_txn *txn, MDB_dbi table, MDB_val key, MDB_val value, const char *what)

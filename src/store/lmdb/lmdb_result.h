@@ -40,6 +40,15 @@ Result lmdb_get(MDB_txn *txn, MDB_dbi table, MDB_val key, MDB_val *value, const 
  * as it was. */
 Result lmdb_get_struct(MDB_txn *txn, MDB_dbi table, MDB_val key, void *row, size_t bytes,
                        const char *what);
+/* A struct whose numbers are mostly small, or 0, as the value of a row: its words of 32 bits as
+ * varints (base/core/varint.h); words that are 0 as a zero byte and how many follow one another.
+ * Those at the end are left out, so that a struct may grow there. bytes: a multiple of 4; packed
+ * takes LMDB_PACKED_BYTES of them. Returns how many it has. */
+#define LMDB_PACKED_BYTES(bytes) ((bytes) / sizeof(uint32_t) * 5)
+size_t lmdb_pack(const void *row, size_t bytes, uint8_t *packed);
+/* false: it is none, or has more words. Then *row is not to be used. */
+bool lmdb_unpack(const MDB_val *packed, void *row, size_t bytes);
+
 /* Enters or replaces. */
 Result lmdb_put(MDB_txn *txn, MDB_dbi table, MDB_val key, MDB_val value, const char *what);
 /* RESULT_OK when it is not there, too. */

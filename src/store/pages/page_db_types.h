@@ -49,7 +49,7 @@ typedef struct PageDB PageDB; /* page_db.h */
 #define PAGE_DB_DEFAULT_PERSIST 1
 /* Size of the map, reserved and not used: no growth on 64-bit machines. Halved until it fits. */
 #define PAGE_DB_DEFAULT_SIZE   ((size_t)1 << 40)
-#define PAGE_DB_FORMAT_VERSION 5u
+#define PAGE_DB_FORMAT_VERSION 6u
 
 /* Who opens read_only is refused when less than this part of the slots for readers is free. */
 #define PAGE_DB_KEPT_SHARE 4u

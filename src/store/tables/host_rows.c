@@ -208,11 +208,7 @@ void host_rows_close(HostRows *table)
 
 static Result host_rows_decode(const MDB_val *value, HostRecord *record)
 {
-    if (value->mv_size != sizeof *record) {
-        return RESULT_VERSION;
-    }
-    memcpy(record, value->mv_data, sizeof *record);
-    return RESULT_OK;
+    return lmdb_unpack(value, record, sizeof *record) ? RESULT_OK : RESULT_VERSION;
 }
 
 Result host_rows_get(HostRows *table, MDB_txn *txn, uint32_t host, HostRecord *record)
@@ -232,9 +228,9 @@ Result host_rows_get(HostRows *table, MDB_txn *txn, uint32_t host, HostRecord *r
 
 Result host_rows_put(HostRows *table, MDB_txn *txn, uint32_t host, const HostRecord *record)
 {
-    HostRecord stored = *record;
+    uint8_t packed[LMDB_PACKED_BYTES(sizeof *record)];
     MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
-    MDB_val value = {.mv_size = sizeof stored, .mv_data = &stored};
+    MDB_val value = lmdb_bytes(packed, lmdb_pack(record, sizeof *record, packed));
     MDB_val before;
     /* A new host goes to its table, so that this has all of them; the numbers of hosts ascend. */
     bool journalled =
@@ -450,15 +446,19 @@ Result group_rows_open(GroupRows *table, MDB_txn *txn)
 Result group_rows_get(GroupRows table, MDB_txn *txn, uint64_t key, GroupRecord *record)
 {
     *record = (GroupRecord){.hosts = 0};
-    Result rc = lmdb_get_struct(txn, table, lmdb_bytes(&key, sizeof key), record, sizeof *record,
-                                "get group");
+    MDB_val value;
+    Result rc = lmdb_get(txn, table, lmdb_bytes(&key, sizeof key), &value, "get group");
+    if (rc == RESULT_OK && !lmdb_unpack(&value, record, sizeof *record)) {
+        rc = RESULT_VERSION;
+    }
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
 Result group_rows_put(GroupRows table, MDB_txn *txn, uint64_t key, const GroupRecord *record)
 {
-    return lmdb_put(txn, table, lmdb_bytes(&key, sizeof key), lmdb_bytes(record, sizeof *record),
-                    "put group");
+    uint8_t packed[LMDB_PACKED_BYTES(sizeof *record)];
+    size_t n = lmdb_pack(record, sizeof *record, packed);
+    return lmdb_put(txn, table, lmdb_bytes(&key, sizeof key), lmdb_bytes(packed, n), "put group");
 }
 
 /* ---- Feed table ---- */

@@ -1,7 +1,7 @@
 /* Host table: what must outlive a visit state. One record for each host (scheme and authority), and
  * its robots.txt.
  *
- * What: keys are PageDB's numbers of hosts. Records are fixed structs. Earlier
+ * What: keys are PageDB's numbers of hosts. Records are packed (lmdb_pack). Earlier
  * versions of robots.txt are kept, too, so that the audit can judge a fetch by the file of its
  * time.
  * Owns: the handles; the tables are the environment's.
