@@ -4,9 +4,12 @@
 #include <string.h>
 
 #include "frontier/distributor/frontier.h"
+
 #include "store_fixture.h"
 #include "unit.h"
 #include "until.h"
+
+/* ---- frontier ---- */
 
 #define HOSTS     40u
 #define ADDRESSES 10u
@@ -245,9 +248,141 @@ static void hosts_make_room_for_better_ones_between_the_threads(void)
     tear_down(w);
 }
 
+/* ---- hunger ---- */
+
+static const MonoTime START = {INT64_C(1000000000)};
+
+static MonoTime at(int64_t ms)
+{
+    return mono_add_ms(START, ms);
+}
+
+static void a_front_that_starves_must_be_larger(void)
+{
+    Hunger hunger;
+    hunger_init(&hunger, 100, 64, 200);
+    CU_ASSERT_TRUE(hunger_starve(&hunger, 100, at(0)));
+    CU_ASSERT_EQUAL(hunger_required(&hunger), 164);
+    hunger_heard(&hunger);
+    CU_ASSERT_TRUE(hunger_starve(&hunger, 164, at(0)));
+    CU_ASSERT_EQUAL(hunger_required(&hunger), 200);
+    hunger_heard(&hunger);
+    CU_ASSERT_FALSE(hunger_starve(&hunger, 200, at(0)));
+    CU_ASSERT_EQUAL(hunger_required(&hunger), 200);
+    CU_ASSERT_EQUAL(atomic_load(&hunger.starved), 3);
+}
+
+static void a_message_is_not_sent_twice(void)
+{
+    Hunger hunger;
+    hunger_init(&hunger, 100, 1, 200);
+    CU_ASSERT_TRUE(hunger_starve(&hunger, 50, at(0)));
+    CU_ASSERT_FALSE(hunger_starve(&hunger, 50, at(1000)));
+    CU_ASSERT_EQUAL(hunger_required(&hunger), 100);
+    hunger_heard(&hunger);
+    CU_ASSERT_TRUE(hunger_starve(&hunger, 50, at(1000)));
+}
+
+static void who_has_had_all_there_is_waits_for_the_next_walk(void)
+{
+    Hunger hunger;
+    hunger_init(&hunger, 100, 1, 200);
+    CU_ASSERT_TRUE(hunger_starve(&hunger, 50, at(0)));
+    hunger_heard(&hunger);
+    hunger_fed(&hunger, true, at(300), at(0));
+    CU_ASSERT_FALSE(hunger_starve(&hunger, 50, at(299)));
+    CU_ASSERT_TRUE(hunger_starve(&hunger, 50, at(300)));
+    hunger_heard(&hunger);
+    hunger_fed(&hunger, true, at(0), at(300)); /* a walk is due, but has brought nothing now */
+    CU_ASSERT_FALSE(hunger_starve(&hunger, 50, at(300 + HUNGER_PAUSE_MS - 1)));
+    CU_ASSERT_TRUE(hunger_starve(&hunger, 50, at(300 + HUNGER_PAUSE_MS)));
+}
+
+static void who_was_not_hungry_is_heard_at_once(void)
+{
+    Hunger hunger;
+    hunger_init(&hunger, 100, 1, 200);
+    hunger_fed(&hunger, true, at(300), at(0));
+    hunger_fed(&hunger, false, at(300), at(1));
+    CU_ASSERT_TRUE(hunger_starve(&hunger, 50, at(2)));
+}
+
+/* ---- mailbox ---- */
+
+static char letter[3];
+
+static size_t taken(Mailbox *mailbox, MonoTime deadline)
+{
+    void *messages[MAILBOX_BATCH];
+    size_t n = 0;
+    CU_ASSERT_TRUE(mailbox_take(mailbox, messages, &n, deadline));
+    for (size_t i = 0; i < n; i++) {
+        CU_ASSERT_PTR_EQUAL(messages[i], &letter[i]);
+    }
+    return n;
+}
+
+static void what_is_posted_is_taken_in_order(void)
+{
+    Mailbox mailbox;
+    CU_ASSERT_EQUAL_FATAL(mailbox_init(&mailbox, false), RESULT_OK);
+    CU_ASSERT_TRUE(mailbox_post(&mailbox, &letter[0]));
+    CU_ASSERT_TRUE(mailbox_post_by(&mailbox, &letter[1], MONO_NEVER));
+    CU_ASSERT_TRUE(mailbox_post(&mailbox, &letter[2]));
+    mailbox_call(&mailbox);
+    CU_ASSERT_EQUAL(taken(&mailbox, MONO_NEVER), 3);
+    CU_ASSERT_EQUAL(taken(&mailbox, (MonoTime){0}), 0);
+    CU_ASSERT_EQUAL(mailbox.look.ns, MONO_NEVER.ns); /* it has no runs */
+    mailbox_destroy(&mailbox);
+}
+
+/* Times lie so far from now that no machine is too slow for them. */
+static void in_a_run_it_is_looked_into_once_in_a_while(void)
+{
+    Mailbox mailbox;
+    CU_ASSERT_EQUAL_FATAL(mailbox_init(&mailbox, true), RESULT_OK);
+    (void)mailbox_post(&mailbox, &letter[0]);
+    mailbox.told = mono_add_ms(mono_now(), -3600000);
+    CU_ASSERT_EQUAL(taken(&mailbox, MONO_NEVER), 1);
+    CU_ASSERT_EQUAL(mailbox.look.ns, MONO_NEVER.ns); /* it came alone */
+    (void)mailbox_post(&mailbox, &letter[0]);
+    mailbox.told = mono_add_ms(mono_now(), 3600000);
+    CU_ASSERT_EQUAL(taken(&mailbox, MONO_NEVER), 1);
+    CU_ASSERT_TRUE(mono_before(mailbox.look, MONO_NEVER));
+    CU_ASSERT_EQUAL(taken(&mailbox, MONO_NEVER), 0); /* it looks, and nothing is there */
+    CU_ASSERT_EQUAL(mailbox.look.ns, MONO_NEVER.ns);
+    mailbox_destroy(&mailbox);
+}
+
+static void closed_it_takes_nothing_and_gives_what_is_left(void)
+{
+    Mailbox mailbox;
+    void *messages[MAILBOX_BATCH];
+    size_t n = 0;
+    CU_ASSERT_EQUAL_FATAL(mailbox_init(&mailbox, true), RESULT_OK);
+    (void)mailbox_post(&mailbox, &letter[0]);
+    mailbox_close(&mailbox);
+    CU_ASSERT_FALSE(mailbox_post(&mailbox, &letter[1]));
+    CU_ASSERT_FALSE(mailbox_post_by(&mailbox, &letter[1], MONO_NEVER));
+    CU_ASSERT_EQUAL(taken(&mailbox, MONO_NEVER), 1);
+    CU_ASSERT_FALSE(mailbox_take(&mailbox, messages, &n, MONO_NEVER));
+    CU_ASSERT_EQUAL(n, 0);
+    mailbox_destroy(&mailbox);
+}
+
 UNIT_MAIN("frontier",
           {"everything is fetched once, and politely", everything_is_fetched_once_and_politely},
           {"a paused frontier hands out nothing", a_paused_frontier_hands_out_nothing},
           {"hosts make room for better ones between the threads",
            hosts_make_room_for_better_ones_between_the_threads},
-          {"connections may change while it runs", connections_may_change_while_it_runs})
+          {"connections may change while it runs", connections_may_change_while_it_runs},
+          {"a front that starves must be larger", a_front_that_starves_must_be_larger},
+          {"a message is not sent twice", a_message_is_not_sent_twice},
+          {"who has had all there is waits for the next walk",
+           who_has_had_all_there_is_waits_for_the_next_walk},
+          {"who was not hungry is heard at once", who_was_not_hungry_is_heard_at_once},
+          {"what is posted is taken in order", what_is_posted_is_taken_in_order},
+          {"in a run it is looked into once in a while",
+           in_a_run_it_is_looked_into_once_in_a_while},
+          {"closed, it takes nothing and gives what is left",
+           closed_it_takes_nothing_and_gives_what_is_left})

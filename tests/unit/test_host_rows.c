@@ -2,9 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/tables/host_rows.h"
 #include "store/tables/robots_rows.h"
+
 #include "store_fixture.h"
 #include "unit.h"
+
+/* ---- host rows ---- */
 
 static void records_come_back_after_reopening(void)
 {
@@ -312,6 +316,93 @@ static void licences_of_a_host_stay_apart(void)
     store_fixture_close(&f, true);
 }
 
+/* ---- group rows ---- */
+
+static uint64_t of_address(const char *text)
+{
+    IpAddress address;
+    CU_ASSERT_EQUAL_FATAL(ip_address_parse(text, strlen(text), &address), RESULT_OK);
+    return group_key_of_address(&address);
+}
+
+static void addresses_of_one_machine_are_one_group(void)
+{
+    CU_ASSERT_EQUAL(of_address("192.0.2.1"), of_address("::ffff:192.0.2.1"));
+    CU_ASSERT_NOT_EQUAL(of_address("192.0.2.1"), of_address("192.0.2.2"));
+    CU_ASSERT_EQUAL(of_address("2001:db8::1"), of_address("2001:db8::ffff:2"));
+    CU_ASSERT_NOT_EQUAL(of_address("2001:db8::1"), of_address("2001:db8:0:1::1"));
+    CU_ASSERT_NOT_EQUAL(group_key_of_domain("example.org", 11),
+                        group_key_of_domain("example.net", 11));
+    CU_ASSERT_NOT_EQUAL(group_key_of_domain("", 0), 0);
+}
+
+static void groups_are_kept(void)
+{
+    StoreFixture fixture;
+    GroupRecord in = {.pages = 5, .queued = UINT64_C(1) << 40, .hosts = 7};
+    GroupRecord out = {.hosts = 1};
+    store_fixture_open(&fixture);
+    MDB_txn *txn = store_fixture_begin(&fixture, false);
+    CU_ASSERT_EQUAL(group_rows_get(fixture.store.groups, txn, 99, &out), RESULT_OK);
+    CU_ASSERT_EQUAL(out.hosts, 0); /* an unknown one */
+    CU_ASSERT_EQUAL(group_rows_put(fixture.store.groups, txn, 99, &in), RESULT_OK);
+    store_fixture_commit(&fixture, txn);
+    store_fixture_close(&fixture, false);
+    store_fixture_reopen(&fixture);
+    txn = store_fixture_begin(&fixture, true);
+    CU_ASSERT_EQUAL(group_rows_get(fixture.store.groups, txn, 99, &out), RESULT_OK);
+    CU_ASSERT_EQUAL(memcmp(&in, &out, sizeof in), 0);
+    page_db_txn_abort(fixture.store.db, txn);
+    store_fixture_close(&fixture, true);
+}
+
+/* ---- feed rows ---- */
+
+static bool admit(StoreFixture *fixture, MDB_txn *txn, uint32_t host, uint64_t feed, size_t most)
+{
+    bool admitted = false;
+    CU_ASSERT_EQUAL_FATAL(feed_rows_admit(fixture->store.feeds, txn, host, feed, most, &admitted),
+                          RESULT_OK);
+    return admitted;
+}
+
+static void a_host_has_its_first_feeds_and_no_more(void)
+{
+    StoreFixture fixture;
+    store_fixture_open(&fixture);
+    MDB_txn *txn = store_fixture_begin(&fixture, false);
+    CU_ASSERT_TRUE(admit(&fixture, txn, 7, 100, 2));
+    CU_ASSERT_TRUE(admit(&fixture, txn, 7, 101, 2));
+    CU_ASSERT_FALSE(admit(&fixture, txn, 7, 102, 2));
+    CU_ASSERT_TRUE(admit(&fixture, txn, 7, 100, 2));
+    CU_ASSERT_TRUE(admit(&fixture, txn, 8, 102, 2));
+    store_fixture_commit(&fixture, txn);
+    txn = store_fixture_begin(&fixture, false);
+    CU_ASSERT_TRUE(admit(&fixture, txn, 7, 101, 0));
+    CU_ASSERT_FALSE(admit(&fixture, txn, 9, 101, 0));
+    CU_ASSERT_FALSE(admit(&fixture, txn, 7, 102, 2));
+    CU_ASSERT_TRUE(admit(&fixture, txn, 7, 102, 3));
+    page_db_txn_abort(fixture.store.db, txn);
+    txn = store_fixture_begin(&fixture, false);
+    CU_ASSERT_FALSE(admit(&fixture, txn, 7, 102, 2));
+    page_db_txn_abort(fixture.store.db, txn);
+    store_fixture_close(&fixture, true);
+}
+
+static void a_host_never_has_more_than_a_list_holds(void)
+{
+    StoreFixture fixture;
+    store_fixture_open(&fixture);
+    MDB_txn *txn = store_fixture_begin(&fixture, false);
+    size_t n = 0;
+    for (uint64_t feed = 0; feed < FEED_ROWS_MOST + 10; feed++) {
+        n += admit(&fixture, txn, 1, feed, SIZE_MAX);
+    }
+    CU_ASSERT_EQUAL(n, FEED_ROWS_MOST);
+    page_db_txn_abort(fixture.store.db, txn);
+    store_fixture_close(&fixture, true);
+}
+
 UNIT_MAIN("host_rows", {"records come back after reopening", records_come_back_after_reopening},
           {"robots.txt may be empty or missing", robots_txt_may_be_empty_or_missing},
           {"earlier contents of robots.txt are kept by version",
@@ -324,4 +415,8 @@ UNIT_MAIN("host_rows", {"records come back after reopening", records_come_back_a
           {"licences of a host stay apart", licences_of_a_host_stay_apart},
           {"a walk sees all hosts in order and can be stopped",
            a_walk_sees_all_hosts_in_order_and_can_be_stopped},
-          {"a record of another format is refused", a_record_of_another_format_is_refused})
+          {"a record of another format is refused", a_record_of_another_format_is_refused},
+          {"addresses of one machine are one group", addresses_of_one_machine_are_one_group},
+          {"groups are kept", groups_are_kept},
+          {"a host has its first feeds and no more", a_host_has_its_first_feeds_and_no_more},
+          {"a host never has more than a list holds", a_host_never_has_more_than_a_list_holds})

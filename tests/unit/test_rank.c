@@ -205,7 +205,7 @@ static void schedules_are_built_and_printed(void)
     destroy(dir);
 }
 
-UNIT_MAIN("rank_command", {"rank prints the best page first", rank_prints_the_best_page_first},
+UNIT_MAIN("rank", {"rank prints the best page first", rank_prints_the_best_page_first},
           {"missing content scores are told", missing_content_scores_are_told},
           {"wrong words are told", wrong_words_are_told},
           {"schedules are built and printed", schedules_are_built_and_printed})

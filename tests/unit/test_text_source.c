@@ -48,7 +48,7 @@ static void hosts_are_named_alone_or_with_all_below(void)
     text_choice_destroy(&choice);
 }
 
-UNIT_MAIN("text_choice", {"without words everything is wanted", without_words_everything_is_wanted},
+UNIT_MAIN("text_source", {"without words everything is wanted", without_words_everything_is_wanted},
           {"URLs are named whole or by their beginning",
            urls_are_named_whole_or_by_their_beginning},
           {"hosts are named alone or with all below", hosts_are_named_alone_or_with_all_below})

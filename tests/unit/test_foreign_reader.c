@@ -77,6 +77,6 @@ static void what_is_no_answer_is_refused(void)
     buffer_destroy(&chunks);
 }
 
-UNIT_MAIN("foreign_http", {"an answer has header and body", an_answer_has_header_and_body},
+UNIT_MAIN("foreign_reader", {"an answer has header and body", an_answer_has_header_and_body},
           {"chunks are put together", chunks_are_put_together},
           {"what is no answer is refused", what_is_no_answer_is_refused})

@@ -1,8 +1,10 @@
+#include "base/core/hash.h"
 #include "store/tables/page_rows.h"
 
-#include "base/core/hash.h"
 #include "store_fixture.h"
 #include "unit.h"
+
+/* ---- external rows ---- */
 
 #define MODEL_PAGES 120u
 #define MODEL_TURNS 4000u
@@ -132,9 +134,78 @@ static void what_is_no_list_is_damage(void)
     external_end(&fixture, txn);
 }
 
-UNIT_MAIN("external_rows",
+/* ---- held rows ---- */
+
+static void what_is_put_is_read_in_order(void)
+{
+    StoreFixture fixture;
+    HeldUrl read[4];
+    HeldUrl one;
+    size_t n = 0;
+    store_fixture_open(&fixture);
+    HeldRows held = fixture.store.held;
+    MDB_txn *txn = store_fixture_begin(&fixture, false);
+    for (uint64_t i = 5; i > 0; i--) {
+        HeldUrl url = {.index = i * 1000, .status = -5000 - (int32_t)i, .level = (uint8_t)i};
+        CU_ASSERT_EQUAL(held_rows_put(held, txn, &url), RESULT_OK);
+    }
+    CU_ASSERT_EQUAL(held_rows_read(held, txn, 1001, read, 4, &n), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(n, 4);
+    CU_ASSERT_EQUAL(read[0].index, 2000);
+    CU_ASSERT_EQUAL(read[3].index, 5000);
+    CU_ASSERT_EQUAL(read[3].status, -5005);
+    CU_ASSERT_EQUAL(read[3].level, 5);
+    CU_ASSERT_EQUAL(held_rows_remove(held, txn, 2000), RESULT_OK);
+    CU_ASSERT_EQUAL(held_rows_remove(held, txn, 2000), RESULT_OK);
+    CU_ASSERT_EQUAL(held_rows_get(held, txn, 2000, &one), RESULT_NOT_FOUND);
+    CU_ASSERT_EQUAL(held_rows_get(held, txn, 3000, &one), RESULT_OK);
+    CU_ASSERT_EQUAL(one.level, 3);
+    CU_ASSERT_EQUAL(held_rows_read(held, txn, 0, read, 4, &n), RESULT_OK);
+    CU_ASSERT_EQUAL(n, 4);
+    CU_ASSERT_EQUAL(read[1].index, 3000);
+    CU_ASSERT_EQUAL(held_rows_read(held, txn, 5001, read, 4, &n), RESULT_OK);
+    CU_ASSERT_EQUAL(n, 0);
+    page_db_txn_abort(fixture.store.db, txn);
+    store_fixture_close(&fixture, true);
+}
+
+/* ---- seed rows ---- */
+
+static void seeds_keep_their_tags(void)
+{
+    StoreFixture fixture;
+    SeedEntry read[4];
+    SeedEntry one;
+    size_t n = 0;
+    char longer[200];
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    store_fixture_open(&fixture);
+    SeedRows seeds = fixture.store.seeds;
+    MDB_txn *txn = store_fixture_begin(&fixture, false);
+    CU_ASSERT_EQUAL(seed_rows_put(seeds, txn, 7, "news"), RESULT_OK);
+    CU_ASSERT_EQUAL(seed_rows_put(seeds, txn, 3, NULL), RESULT_OK);
+    CU_ASSERT_EQUAL(seed_rows_put(seeds, txn, 9, longer), RESULT_OK);
+    CU_ASSERT_EQUAL(seed_rows_put(seeds, txn, 7, ""), RESULT_OK); /* read again without a tag */
+    CU_ASSERT_EQUAL(seed_rows_get(seeds, txn, 7, &one), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(one.tag, "news");
+    CU_ASSERT_EQUAL(seed_rows_put(seeds, txn, 7, "other"), RESULT_OK);
+    CU_ASSERT_EQUAL(seed_rows_read(seeds, txn, 0, read, 4, &n), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(n, 3);
+    CU_ASSERT_EQUAL(read[0].index, 3);
+    CU_ASSERT_STRING_EQUAL(read[0].tag, "");
+    CU_ASSERT_STRING_EQUAL(read[1].tag, "other");
+    CU_ASSERT_EQUAL(strlen(read[2].tag), SEED_TAG_BYTES);
+    CU_ASSERT_EQUAL(seed_rows_get(seeds, txn, 4, &one), RESULT_NOT_FOUND);
+    page_db_txn_abort(fixture.store.db, txn);
+    store_fixture_close(&fixture, true);
+}
+
+UNIT_MAIN("page_rows",
           {"a list comes back in its order with its kinds",
            a_list_comes_back_in_its_order_with_its_kinds},
           {"lists are as they were put whatever came between",
            lists_are_as_they_were_put_whatever_came_between},
-          {"what is no list is damage", what_is_no_list_is_damage})
+          {"what is no list is damage", what_is_no_list_is_damage},
+          {"what is put is read in order", what_is_put_is_read_in_order},
+          {"seeds keep their tags", seeds_keep_their_tags})

@@ -35,7 +35,7 @@ static void a_thousand_connections_do_not_fit_into_1024_descriptors(void)
     CU_ASSERT_EQUAL(share.kept, 96);
 }
 
-UNIT_MAIN("descriptors",
+UNIT_MAIN("network_parts",
           {"with enough descriptors everybody gets what is asked for",
            with_enough_descriptors_everybody_gets_what_is_asked_for},
           {"connections never need more than there are",

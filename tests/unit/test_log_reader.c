@@ -267,7 +267,7 @@ static void a_log_that_is_not_there(void)
     tear_down();
 }
 
-UNIT_MAIN("logs", {"a line is taken apart", a_line_is_taken_apart},
+UNIT_MAIN("log_reader", {"a line is taken apart", a_line_is_taken_apart},
           {"a refusal was not sent", a_refusal_was_not_sent},
           {"what is no line is refused with a reason", what_is_no_line_is_refused_with_a_reason},
           {"a URL cannot pose as annotations", a_url_cannot_pose_as_annotations},

@@ -24,4 +24,4 @@ static void it_tells_what_has_passed_lately(void)
     CU_ASSERT_EQUAL(rate_meter_read(&meter, &gate, at(7000)), 0);
 }
 
-UNIT_MAIN("rate_meter", {"it tells what has passed lately", it_tells_what_has_passed_lately})
+UNIT_MAIN("rate_gate", {"it tells what has passed lately", it_tells_what_has_passed_lately})

@@ -189,7 +189,7 @@ static void metrics_have_all_digits_and_units(void)
 /* A directory with a status.log. */
 static char *log_with(const char *lines)
 {
-    char *directory = strdup("/tmp/test_web_page.XXXXXX");
+    char *directory = strdup("/tmp/test_web.XXXXXX");
     char path[256];
     CU_ASSERT_PTR_NOT_NULL_FATAL(directory);
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(directory));
@@ -285,7 +285,7 @@ static void the_files_are_in_the_program(void)
     CU_ASSERT_PTR_NULL(web_file_find("/page.html"));
 }
 
-UNIT_MAIN("web page", {"addresses are loopback or Unix", addresses_are_loopback_or_unix},
+UNIT_MAIN("web", {"addresses are loopback or Unix", addresses_are_loopback_or_unix},
           {"a path of any length is taken or refused", a_path_of_any_length_is_taken_or_refused},
           {"hosts that name this machine may ask", hosts_that_name_this_machine_may_ask},
           {"origins are the page itself", origins_are_the_page_itself},

@@ -202,7 +202,7 @@ static void what_is_published_is_json(void)
     signing_key_delete(key);
 }
 
-UNIT_MAIN("identity",
+UNIT_MAIN("message_signature",
           {"names of a key are those of the standards", names_are_those_of_the_standards},
           {"a signature is the RFC's", a_signature_is_the_rfcs},
           {"lines are the drafts'", lines_are_the_drafts},
