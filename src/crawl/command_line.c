@@ -8,7 +8,6 @@
 
 #include "crawl/exit_status.h"
 #include "rules/filters.h"
-#include "base/memory/buffer.h"
 #include "rules/memory_budget.h"
 
 /* ---- Command filter ---- */

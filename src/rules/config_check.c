@@ -1,7 +1,6 @@
 #include "rules/config_check.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>

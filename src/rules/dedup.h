@@ -19,7 +19,6 @@
 
 #include <lmdb.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/memory/arena.h"
 #include "base/memory/buffer.h"

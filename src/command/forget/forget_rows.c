@@ -21,7 +21,6 @@
 #include "store/schedule/schedule.h"
 #include "store/tables/page_rows.h"
 #include "store/tables/host_rows.h"
-#include "store/tables/near_rows.h"
 #include "store/tables/robots_rows.h"
 
 #define BATCH_ROWS 65536u /* of a transaction of the new database; a multiple of a pack */

@@ -12,7 +12,6 @@
 #include <stdbool.h>
 
 #include "base/core/clock.h"
-#include "base/memory/buffer.h"
 #include "survey/survey.h"
 
 #define TOP_HISTORY    120u /* seconds of the graphs */

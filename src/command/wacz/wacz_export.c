@@ -14,6 +14,7 @@
 #include "base/core/clock.h"
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
+#include "base/memory/file.h"
 #include "base/memory/json_writer.h"
 #include "command/part/part_command.h"
 #include "command/text/text_export.h"
@@ -42,8 +43,8 @@ static void wacz_index_delete(WaczIndex *index);
 #define LINES_NAME "index.cdx.gz"
 
 struct WaczIndex {
-    Buffer journal; /* names */
-    Buffer sorted;
+    Path journal; /* names */
+    Path sorted;
     FILE *file; /* the journal */
     WarcCompressor *compressor;
     Buffer lines; /* of a piece */
@@ -59,18 +60,14 @@ static Result wacz_index_new(WaczIndex **out, const char *output)
     if (index == NULL) {
         return RESULT_MEMORY;
     }
-    Buffer *const buffers[] = {&index->journal, &index->sorted, &index->lines,
-                               &index->head,    &index->member, &index->places};
+    Buffer *const buffers[] = {&index->lines, &index->head, &index->member, &index->places};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
         buffer_init(buffers[i], BUFFER_NO_LIMIT);
     }
-    Result rc = buffer_printf(&index->journal, "%s.lines", output);
-    rc = rc == RESULT_OK ? buffer_printf(&index->sorted, "%s.cdxj", output) : rc;
-    rc = rc == RESULT_OK ? warc_compressor_new(&index->compressor, WARC_GZIP, 6) : rc;
-    if (rc == RESULT_OK) {
-        index->file = fopen(index->journal.data, "we");
-        rc = index->file == NULL ? result_of_errno(errno) : RESULT_OK;
-    }
+    (void)file_path(&index->sorted, "%s.cdxj", output);
+    index->file = fopen(file_path(&index->journal, "%s.lines", output), "we");
+    Result rc = index->file == NULL ? result_of_errno(errno)
+                                    : warc_compressor_new(&index->compressor, WARC_GZIP, 6);
     if (rc != RESULT_OK) {
         wacz_index_delete(index);
         return rc;
@@ -87,11 +84,9 @@ static void wacz_index_delete(WaczIndex *index)
     if (index->file != NULL) {
         (void)fclose(index->file);
     }
-    (void)unlink(buffer_string(&index->journal));
-    (void)unlink(buffer_string(&index->sorted));
+    (void)unlink(index->journal.text);
+    (void)unlink(index->sorted.text);
     warc_compressor_delete(index->compressor);
-    buffer_destroy(&index->journal);
-    buffer_destroy(&index->sorted);
     buffer_destroy(&index->lines);
     buffer_destroy(&index->head);
     buffer_destroy(&index->member);
@@ -108,52 +103,49 @@ static Result wacz_index_add(WaczIndex *index, const char *line, size_t length)
                : result_of_errno(errno == 0 ? EIO : errno);
 }
 
-static Result wacz_index_put_digest(WaczIndex *index)
-{
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    unsigned length = 0;
-    if (EVP_Digest(index->member.data, index->member.length, digest, &length, EVP_sha256(), NULL) !=
-        1) {
-        return RESULT_INTERNAL;
-    }
-    Result rc = buffer_append_string(&index->places, "\"sha256:");
-    for (unsigned i = 0; i < length && rc == RESULT_OK; i++) {
-        rc = buffer_printf(&index->places, "%02x", digest[i]);
-    }
-    return rc == RESULT_OK ? buffer_append_char(&index->places, '"') : rc;
-}
-
-/* Writes the lines that were collected as a member. */
+/* Writes the lines that were collected as a member, and where it is into the small index. */
 static Result wacz_index_flush(WaczIndex *index, ZipWriter *zip, uint64_t *offset)
 {
+    Buffer *places = &index->places;
+    const Buffer *member = &index->member;
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned n = 0;
     if (index->lines.length == 0) {
         return RESULT_OK;
     }
     buffer_reset(&index->member);
     Result rc = warc_compressor_append(index->compressor, index->lines.data, index->lines.length,
                                        &index->member);
-    rc = rc == RESULT_OK ? zip_writer_write(zip, index->member.data, index->member.length) : rc;
-    rc = rc == RESULT_OK
-             ? buffer_printf(&index->places, "%s {\"offset\": %llu, \"length\": %zu, \"digest\": ",
-                             index->head.data, (unsigned long long)*offset, index->member.length)
-             : rc;
-    rc = rc == RESULT_OK ? wacz_index_put_digest(index) : rc;
-    rc = rc == RESULT_OK
-             ? buffer_append_string(&index->places, ", \"filename\": \"" LINES_NAME "\"}\n")
-             : rc;
-    *offset += index->member.length;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = zip_writer_write(zip, member->data, member->length);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (EVP_Digest(member->data, member->length, digest, &n, EVP_sha256(), NULL) != 1) {
+        return RESULT_INTERNAL;
+    }
+    size_t before = places->length;
+    (void)buffer_printf(places, "%s {\"offset\": %llu, \"length\": %zu, \"digest\": \"sha256:",
+                        index->head.data, (unsigned long long)*offset, member->length);
+    for (unsigned i = 0; i < n; i++) {
+        (void)buffer_printf(places, "%02x", digest[i]);
+    }
+    (void)buffer_append_string(places, "\", \"filename\": \"" LINES_NAME "\"}\n");
+    *offset += member->length;
     buffer_reset(&index->lines);
-    return rc;
+    return buffer_end(places, before);
 }
 
 /* Key and timestamp: up to the second blank. */
-static Result take_head(WaczIndex *index, const char *line, size_t length)
+static void take_head(WaczIndex *index, const char *line, size_t length)
 {
     const char *blank = memchr(line, ' ', length);
     size_t key = blank == NULL ? length : (size_t)(blank - line) + 1;
     const char *second = memchr(line + key, ' ', length - key);
     buffer_reset(&index->head);
-    return buffer_append(&index->head, line, second == NULL ? length : (size_t)(second - line));
+    (void)buffer_append(&index->head, line, second == NULL ? length : (size_t)(second - line));
 }
 
 static Result wacz_index_write_lines(WaczIndex *index, ZipWriter *zip, FILE *sorted)
@@ -163,45 +155,49 @@ static Result wacz_index_write_lines(WaczIndex *index, ZipWriter *zip, FILE *sor
     size_t n = 0;
     uint64_t offset = 0;
     Result rc = RESULT_OK;
-    while (rc == RESULT_OK) {
-        ssize_t length = getline(&line, &room, sorted);
-        if (length <= 0) {
-            rc = ferror(sorted) != 0 ? RESULT_IO : wacz_index_flush(index, zip, &offset);
-            break;
+    ssize_t length = 0;
+    while (rc == RESULT_OK && (length = getline(&line, &room, sorted)) > 0) {
+        if (n == 0) {
+            take_head(index, line, (size_t)length);
         }
-        rc = n == 0 ? take_head(index, line, (size_t)length) : RESULT_OK;
-        rc = rc == RESULT_OK ? buffer_append(&index->lines, line, (size_t)length) : rc;
+        (void)buffer_append(&index->lines, line, (size_t)length);
         n = n + 1 == WACZ_LINES ? 0 : n + 1;
-        rc = rc == RESULT_OK && n == 0 ? wacz_index_flush(index, zip, &offset) : rc;
+        rc = n == 0 ? wacz_index_flush(index, zip, &offset) : index->lines.failed;
     }
     free(line);
-    return rc;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    return ferror(sorted) != 0 ? RESULT_IO : wacz_index_flush(index, zip, &offset);
 }
 
 /* Writes both files into the WACZ file. */
 static Result wacz_index_write(WaczIndex *index, ZipWriter *zip)
 {
     const ZipEntry *entry = NULL;
+    FILE *sorted = NULL;
     int ended = fclose(index->file);
     index->file = NULL;
     Result rc =
-        ended == 0 ? cdxj_sort(index->journal.data, index->sorted.data) : result_of_errno(errno);
-    FILE *sorted = rc == RESULT_OK ? fopen(index->sorted.data, "re") : NULL;
-    rc = rc == RESULT_OK && sorted == NULL ? result_of_errno(errno) : rc;
-    rc = rc == RESULT_OK ? zip_writer_begin(zip, "indexes/" LINES_NAME, ZIP_STORED) : rc;
-    rc = rc == RESULT_OK
-             ? buffer_append_string(&index->places, "!meta 0 {\"format\": \"cdxj-gzip-1.0\", "
-                                                    "\"filename\": \"" LINES_NAME "\"}\n")
-             : rc;
-    rc = rc == RESULT_OK ? wacz_index_write_lines(index, zip, sorted) : rc;
-    rc = rc == RESULT_OK ? zip_writer_end(zip, &entry) : rc;
-    rc = rc == RESULT_OK ? zip_writer_begin(zip, "indexes/index.idx", ZIP_STORED) : rc;
-    rc = rc == RESULT_OK ? zip_writer_write(zip, index->places.data, index->places.length) : rc;
-    rc = rc == RESULT_OK ? zip_writer_end(zip, &entry) : rc;
-    if (sorted != NULL) {
-        (void)fclose(sorted);
+        ended == 0 ? cdxj_sort(index->journal.text, index->sorted.text) : result_of_errno(errno);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    return rc;
+    sorted = fopen(index->sorted.text, "re");
+    if (sorted == NULL) {
+        return result_of_errno(errno);
+    }
+    (void)buffer_append_string(&index->places, "!meta 0 {\"format\": \"cdxj-gzip-1.0\", "
+                                               "\"filename\": \"" LINES_NAME "\"}\n");
+    rc = zip_writer_begin(zip, "indexes/" LINES_NAME, ZIP_STORED);
+    if (rc == RESULT_OK) {
+        rc = wacz_index_write_lines(index, zip, sorted);
+    }
+    (void)fclose(sorted);
+    if (rc == RESULT_OK) {
+        rc = zip_writer_end(zip, &entry);
+    }
+    return rc == RESULT_OK ? zip_writer_put(zip, "indexes/index.idx", &index->places, &entry) : rc;
 }
 
 /* ---- `ragno export DIR wacz` ---- */
@@ -254,9 +250,12 @@ static Result write_archive(WaczCommand *command, Progress *progress)
                      .index = wacz_export_add_line,
                      .filename = ARCHIVE_NAME};
     Result rc = zip_writer_begin(command->zip, "archive/" ARCHIVE_NAME, ZIP_STORED);
-    rc = rc == RESULT_OK ? part_copy(&command->archive.wanted, &sink, progress, &command->counts)
-                         : rc;
-    rc = rc == RESULT_OK ? zip_writer_end(command->zip, &entry) : rc;
+    if (rc == RESULT_OK) {
+        rc = part_copy(&command->archive.wanted, &sink, progress, &command->counts);
+    }
+    if (rc == RESULT_OK) {
+        rc = zip_writer_end(command->zip, &entry);
+    }
     return rc == RESULT_OK ? wacz_index_write(command->index, command->zip) : rc;
 }
 
@@ -357,25 +356,21 @@ static Result wacz_export_put_digest(const ZipEntry *package, Buffer *out)
     return json.result;
 }
 
-static Result write_entry(WaczCommand *command, const char *name, const Buffer *text,
-                          const ZipEntry **entry)
-{
-    Result rc = zip_writer_begin(command->zip, name, ZIP_STORED);
-    rc = rc == RESULT_OK ? zip_writer_write(command->zip, text->data, text->length) : rc;
-    return rc == RESULT_OK ? zip_writer_end(command->zip, entry) : rc;
-}
-
 static Result write_package(WaczCommand *command)
 {
     const ZipEntry *entry = NULL;
     Buffer text = {.limit = BUFFER_NO_LIMIT};
     Result rc = put_package(command, &text);
-    rc = rc == RESULT_OK ? write_entry(command, PACKAGE_NAME, &text, &entry) : rc;
+    if (rc == RESULT_OK) {
+        rc = zip_writer_put(command->zip, PACKAGE_NAME, &text, &entry);
+    }
     if (rc == RESULT_OK) {
         buffer_reset(&text);
         rc = wacz_export_put_digest(entry, &text);
     }
-    rc = rc == RESULT_OK ? write_entry(command, "datapackage-digest.json", &text, &entry) : rc;
+    if (rc == RESULT_OK) {
+        rc = zip_writer_put(command->zip, "datapackage-digest.json", &text, &entry);
+    }
     buffer_destroy(&text);
     return rc;
 }
@@ -390,7 +385,9 @@ static Result wacz_export_write_all(WaczCommand *command)
     Result rc = write_archive(command, &progress);
     progress_end(&progress);
     progress_begin(&progress, "export", "pages", shown, stderr, mono_now());
-    rc = rc == RESULT_OK ? write_pages(command, &progress) : rc;
+    if (rc == RESULT_OK) {
+        rc = write_pages(command, &progress);
+    }
     progress_end(&progress);
     return rc == RESULT_OK ? write_package(command) : rc;
 }
@@ -413,7 +410,9 @@ static int wacz_export_run(WaczCommand *command)
         return complain_file(path, rc);
     }
     rc = wacz_index_new(&command->index, path);
-    rc = rc == RESULT_OK ? wacz_export_write_all(command) : rc;
+    if (rc == RESULT_OK) {
+        rc = wacz_export_write_all(command);
+    }
     if (rc == RESULT_OK) {
         rc = zip_writer_close(command->zip);
     } else {

@@ -17,7 +17,6 @@
 #ifndef CRAWL_RUN_ALERTS_H
 #define CRAWL_RUN_ALERTS_H
 
-#include "base/core/words.h"
 #include "crawl/run/status.h"
 
 #define ALERTS_WAITING    16u

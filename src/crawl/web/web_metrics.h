@@ -5,8 +5,6 @@
 #ifndef CRAWL_WEB_WEB_METRICS_H
 #define CRAWL_WEB_WEB_METRICS_H
 
-#include <stdbool.h>
-
 #include "base/memory/buffer.h"
 #include "crawl/control/control_link.h"
 

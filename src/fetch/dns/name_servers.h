@@ -14,10 +14,8 @@
 
 #include <ares.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "base/thread/mutex.h"
 #include "fetch/dns/resolver_types.h"
 

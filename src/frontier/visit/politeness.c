@@ -1,6 +1,5 @@
 #include "frontier/visit/politeness.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -25,7 +25,6 @@
 #ifndef INGEST_MOVE_MOVES_CHORE_H
 #define INGEST_MOVE_MOVES_CHORE_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

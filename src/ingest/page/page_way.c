@@ -11,7 +11,6 @@
 #include "ingest/page/ingest_new_url.h"
 #include "ingest/revisit/revisits.h"
 #include "page/parsed_page.h"
-#include "parse/host/authority.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule.h"
 #include "store/tables/host_rows.h"

@@ -7,7 +7,6 @@
 #include "parse/charset/charset_cjk.h"
 #include "parse/charset/charset_span.h"
 #include "parse/charset/charset_tables.h"
-#include "parse/text/skim_token.h"
 
 bool charset_is_ascii_superset(const char *encoding)
 {

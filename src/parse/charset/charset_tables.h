@@ -5,7 +5,6 @@
 #ifndef PARSE_CHARSET_CHARSET_TABLES_H
 #define PARSE_CHARSET_CHARSET_TABLES_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 /* The 128 code points of the bytes 0x80-0xFF (0 = unassigned), or NULL: not such an encoding. */

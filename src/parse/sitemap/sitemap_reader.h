@@ -10,7 +10,6 @@
 #include <libxml/parser.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/memory/buffer.h"
 #include "parse/charset/charset_stream.h"

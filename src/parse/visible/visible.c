@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/memory/arena.h"
-#include "base/memory/buffer.h"
 #include "parse/charset/charset.h"
 #include "parse/charset/charset_span.h"
 #include "parse/html/html_words.h"

@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 
-#include "base/memory/buffer.h"
 #include "report/gather/report.h"
 #include "report/write/report_writer.h"
 

@@ -1,6 +1,5 @@
 #include "rules/scope/scope.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "fetch/transfer/fetch_result.h"

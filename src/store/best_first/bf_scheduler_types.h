@@ -6,9 +6,7 @@
 #ifndef STORE_BEST_FIRST_BF_SCHEDULER_TYPES_H
 #define STORE_BEST_FIRST_BF_SCHEDULER_TYPES_H
 
-#include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "base/core/error.h"
 #include "base/thread/timekeeper.h"

@@ -1,7 +1,6 @@
 #include "store/cdxj/surt.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -1,7 +1,6 @@
 #include "store/records/domain_temp.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/core/hash.h"

@@ -12,7 +12,6 @@
 #include <openssl/evp.h>
 
 #include "base/memory/array.h"
-#include "base/memory/buffer.h"
 #include "base/memory/file.h"
 
 #define LOCAL_SIGNATURE     UINT32_C(0x04034b50)
@@ -222,6 +221,16 @@ Result zip_writer_end(ZipWriter *writer, const ZipEntry **out)
     entry->packed = writer->offset - writer->data;
     *out = entry;
     return mend_header(writer, entry);
+}
+
+Result zip_writer_put(ZipWriter *writer, const char *name, const Buffer *text,
+                      const ZipEntry **entry)
+{
+    Result rc = zip_writer_begin(writer, name, ZIP_STORED);
+    if (rc == RESULT_OK) {
+        rc = zip_writer_write(writer, text->data, text->length);
+    }
+    return rc == RESULT_OK ? zip_writer_end(writer, entry) : rc;
 }
 
 const ZipEntry *zip_writer_entry(const ZipWriter *writer, size_t i)

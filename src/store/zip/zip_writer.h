@@ -22,6 +22,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/result.h"
+#include "base/memory/buffer.h"
 
 #define ZIP_SHA256_TEXT 65 /* hexadecimal, and NUL */
 
@@ -48,6 +49,9 @@ Result zip_writer_begin(ZipWriter *writer, const char *name, ZipMethod method);
 Result zip_writer_write(ZipWriter *writer, const void *bytes, size_t length);
 /* Ends it. *entry is borrowed until the next one begins. */
 Result zip_writer_end(ZipWriter *writer, const ZipEntry **entry);
+/* An entry that is stored as it is, from its beginning to its end. */
+Result zip_writer_put(ZipWriter *writer, const char *name, const Buffer *text,
+                      const ZipEntry **entry);
 /* The i-th of the entries that have ended; NULL behind the last. */
 const ZipEntry *zip_writer_entry(const ZipWriter *writer, size_t i);
 /* Writes the directory, makes the file durable, and closes it. The writer is freed in every case.
