@@ -202,7 +202,7 @@ DEPS := gcc make pkg-config ca-certificates tzdata libcurl4-openssl-dev libxml2-
         python3 lmdb-utils zstd nats-server
 DEPS_FUZZ := clang libclang-rt-14-dev
 DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck shellcheck nginx-light apache2-doc \
-        debian-handbook postgresql-doc-15 python3-doc python3-lxml libcld2-0 wrk tmux zsh logrotate tinyproxy-bin \
+        debian-handbook postgresql-doc-15 python3-doc python3-lxml libcld2-0 poppler-utils wrk tmux zsh logrotate tinyproxy-bin \
         dante-server python3-cryptography valgrind
 # To build Debian packages and to look at them.
 DEPS_DEB := build-essential debhelper dpkg-dev debootstrap lintian

@@ -5,7 +5,9 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
+import time
 import zlib
 
 import harness
@@ -162,6 +164,69 @@ def structured(report, path):
     report.check("the bound has one of its own", "1024" in said, said)
 
 
+def document(*lines):
+    """A PDF document of one page."""
+    text = b"BT /F1 12 Tf 14 TL 72 720 Td " + b" ".join(b"(%s) Tj T*" % line.encode() for line in lines) + b" ET"
+    objects = [b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+               b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>",
+               b"<</Length %d>>stream\n%s\nendstream" % (len(text), text), b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
+    out, places = b"%PDF-1.4\n", []
+    for number, body in enumerate(objects, 1):
+        places.append(len(out))
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    return out + b"xref\n0 6\n0000000000 65535 f \n" + table + b"trailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % len(out)
+
+
+def pdf(report, path):
+    crawl, kind = path + "/crawl", {"Content-Type": "application/pdf"}
+    with Sites(path, {A + "/": page("/a.pdf", "/packed.pdf", "/broken.pdf"), A + "/a.pdf": (200, kind, document("Hello from a document", LONG[:90])),
+                      A + "/packed.pdf": (200, {**kind, "Content-Encoding": "gzip"}, gzip.compress(document("packed"))),
+                      A + "/broken.pdf": (200, kind, b"%PDF-1.4 and no more")}) as sites:
+        sites.crawl(crawl, A + "/")
+
+    def run(*words, program=None):
+        env, folder = dict(os.environ), path + "/bin"
+        if program is not None:
+            os.makedirs(folder, exist_ok=True)
+            with open(folder + "/pdftotext", "w", encoding="ascii") as file:
+                file.write("#!/bin/sh\n" + program)
+            os.chmod(folder + "/pdftotext", 0o755 if program else 0o644)
+            env["PATH"] = folder + (":" + env["PATH"] if program else "")
+        began = time.monotonic()
+        result = subprocess.run([f"{harness.OUT}/ragno", "export", crawl, "text", *words], capture_output=True, env=env, check=False)
+        took, said = time.monotonic() - began, result.stderr.decode()
+        lines = [json.loads(line) for line in result.stdout.decode().splitlines()]
+        return {row["url"][len(A):]: row for row in lines if row["url"].endswith(".pdf")}, said, result.returncode, took
+
+    if shutil.which("pdftotext"):
+        found, said, status, _ = run()
+        report.equal("texts of PDF documents", [found[p]["text"].splitlines()[:1] for p in ("/a.pdf", "/packed.pdf", "/broken.pdf")],
+                     [["Hello from a document"], ["packed"], []])
+        report.equal("type, title, and whether it is all", [(row["type"], row["title"], row["truncated"]) for _, row in sorted(found.items())],
+                     [("application/pdf", None, False), ("application/pdf", None, True), ("application/pdf", None, False)])
+        report.check("what failed is told", status == 0 and "1 PDF documents of which pdftotext made not all" in said, said)
+    else:
+        report.skip("texts of PDF documents", "poppler-utils is not installed")
+    found, said, status, _ = run(program="")
+    report.equal("without pdftotext: documents, status, warnings", [set(found), status, said.count("PDF documents are left out: pdftotext cannot be run")],
+                 [set(), 0, 1])
+    report.check("and how many", "3 PDF documents left out" in said, said)
+    report.equal("not wanted", run("--no-pdf")[0], {})
+    found, _, status, _ = run(program='echo "$@"\nexec cat\n')
+    report.check("no shell reads its words, and all of the document comes", status == 0 and
+                 found["/a.pdf"]["text"].startswith("-q -nopgbrk -enc UTF-8 -eol unix - -\n%PDF-1.4\n") and
+                 found["/a.pdf"]["text"].endswith("%EOF\n"), found)
+    for what, program, words, least in (
+            ("time: one that waits", "echo begun\nexec sleep 600\n", ("--pdf-time", "1"), 1), ("time: one that works", "echo begun\nwhile :; do :; done\n", ("--pdf-time", "1"), 1),
+            ("output", "echo begun\nexec yes\n", ("--pdf-text", "1"), 0), ("memory", "echo begun\nexec tail /dev/zero\n", ("--pdf-memory", "64"), 0),
+            ("a process that it begins is ended, too", "echo begun\nsleep 600 &\nsleep 600\n", ("--pdf-time", "1"), 1)):
+        found, said, status, took = run("--threads", "3", *words, program=program)
+        row = found["/a.pdf"]
+        report.check(f"a bound: {what}", status == 0 and row["truncated"] and row["text"].startswith("begun\n") and
+                     len(row["text"]) <= 1 << 20 and "3 PDF documents of which" in said and took >= least, (status, took, said, str(row)[:300]))
+
+
 def choices(report, path):
     crawl = sample(path)
     everything = rows(crawl, "--status", "all")
@@ -306,4 +371,4 @@ def readers(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(fields, structured, choices, wet, damage, styles, readers)
+    harness.main(fields, structured, pdf, choices, wet, damage, styles, readers)

@@ -438,9 +438,9 @@ static const struct {
 static const char *kind_in(int argc, char **argv)
 {
     static const char *const with_value[] = {
-        "--format", "--since",  "--until",          "--status",   "--threads",
-        "--where",  "--output", "--structured-max", "-o",         "--url",
-        "--host",   "--title",  "--description",    "--main-page"};
+        "--format", "--since",          "--until",    "--status",      "--threads",  "--where",
+        "--output", "--structured-max", "--pdf-time", "--pdf-memory",  "--pdf-text", "-o",
+        "--url",    "--host",           "--title",    "--description", "--main-page"};
     int words = 0;
     for (int i = 1; i < argc; i++) {
         words += argv[i][0] != '-' ? 1 : 0;

@@ -21,6 +21,9 @@ typedef struct TextCommand {
     TextExport archive;
     bool no_language;
     bool no_styles;
+    bool no_pdf;
+    uint64_t pdf_memory; /* MiB, as the next */
+    uint64_t pdf_text;
     bool data;
     uint64_t data_bytes;
     TextRunOptions run;
@@ -43,6 +46,12 @@ static const char text_usage[] =
     "  --status N|N-N|all       HTTP statuses, default 200-299\n"
     "  --no-styles              as if pages had no style sheets\n"
     "  --no-language            do not find out the language\n" TEXT_DATA_USAGE
+    "  --no-pdf                 no PDF documents; else their text is what pdftotext makes of it,\n"
+    "                           where it is installed\n"
+    "  --pdf-time SECONDS       that it may take for one, default 20 (1 to 3600)\n"
+    "  --pdf-memory MIB         memory that it may take, default 512 (32 to 65536)\n"
+    "  --pdf-text MIB           text of one, default 16 (1 to 256)\n"
+
     "  --threads N              default: one for each processor\n"
     "  -o, --output FILE        default standard output; FILE.gz, FILE.zst: compressed\n";
 
@@ -105,7 +114,7 @@ static int text_take_host(void *to, const char *value)
 
 /* ---- what the exports of the archive share ---- */
 
-#define OPTIONS_MOST 16u
+#define OPTIONS_MOST 24u
 
 static int text_export_take(TextExport *export, int argc, char **argv, const char *usage,
                             const CommandOption *extra, size_t n_extra)
@@ -186,6 +195,13 @@ static void text_export_summarize(const TextCommand *command, const TextTotals *
     if (totals->unstyled > 0) {
         (void)fprintf(stderr, ", %" PRIu64 " whose style sheets took too long", totals->unstyled);
     }
+    if (totals->pdf_cut > 0) {
+        (void)fprintf(stderr, ", %" PRIu64 " PDF documents of which pdftotext made not all",
+                      totals->pdf_cut);
+    }
+    if (totals->no_pdf > 0) {
+        (void)fprintf(stderr, ", %" PRIu64 " PDF documents left out", totals->no_pdf);
+    }
     if (totals->data_cut > 0) {
         (void)fprintf(stderr, ", %" PRIu64 " with more structured data than --structured-max",
                       totals->data_cut);
@@ -212,6 +228,9 @@ static int text_export_run(TextCommand *command)
     options->wanted = archive->wanted;
     options->pages.styles = !command->no_styles;
     options->pages.markdown = options->writer.format == TEXT_MARKDOWN;
+    options->wanted.pdf = !command->no_pdf;
+    options->pages.pdf.memory_bytes = command->pdf_memory << 20;
+    options->pages.pdf.text_bytes = command->pdf_text << 20;
     options->pages.data_bytes = command->data ? command->data_bytes : 0;
     options->writer.data = command->data;
     options->pages.language = !command->no_language && text_language_load();
@@ -243,6 +262,9 @@ int text_export_main(int argc, char **argv)
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t threads = processors < 1 ? 1 : (uint64_t)processors;
     TextCommand command = {.archive = {.wanted = {.status_first = 200, .status_last = 299}},
+                           .run = {.pages = {.pdf = {.seconds = 20}}},
+                           .pdf_memory = 512,
+                           .pdf_text = 16,
                            .data_bytes = TEXT_DATA_BYTES};
     const CommandOption own[] = {
         {"format", 0, COMMAND_WORD, .to = &command.run.writer.format,
@@ -250,6 +272,11 @@ int text_export_main(int argc, char **argv)
         {"status", 0, COMMAND_TAKE, .to = &command.archive.wanted, .take = text_export_take_status},
         {"threads", 0, COMMAND_NUMBER, .to = &threads, .least = 1, .most = TEXT_THREADS_MAX},
         {"main", 0, COMMAND_FLAG, .to = &command.run.pages.main_text},
+        {"no-pdf", 0, COMMAND_FLAG, .to = &command.no_pdf},
+        {"pdf-time", 0, COMMAND_NUMBER, .to = &command.run.pages.pdf.seconds, .least = 1,
+         .most = 3600},
+        {"pdf-memory", 0, COMMAND_NUMBER, .to = &command.pdf_memory, .least = 32, .most = 65536},
+        {"pdf-text", 0, COMMAND_NUMBER, .to = &command.pdf_text, .least = 1, .most = 256},
         {"structured", 0, COMMAND_FLAG, .to = &command.data},
         {"structured-max", 0, COMMAND_NUMBER, .to = &command.data_bytes, .least = TEXT_DATA_LEAST,
          .most = TEXT_DATA_MOST},

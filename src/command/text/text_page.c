@@ -223,15 +223,32 @@ static Result read_plain(TextPages *pages, const TextCapture *capture, VisiblePa
     return RESULT_OK;
 }
 
+/* PDF, by a process of its own. */
+static Result text_pages_read_pdf(TextPages *pages, const TextCapture *capture, TextPage *page)
+{
+    VisiblePage *visible = &page->visible;
+    memset(visible, 0, sizeof *visible);
+    buffer_trim(&pages->plain, KEEP_BYTES);
+    buffer_reset(&pages->plain);
+    Result rc = text_pdf_read(&pages->options.pdf, capture->body, capture->length, &pages->plain);
+    page->is_cut |= rc != RESULT_OK;
+    visible->encoding = "UTF-8";
+    visible->text = buffer_string(&pages->plain);
+    visible->length = pages->plain.length;
+    return rc == RESULT_MEMORY || rc == RESULT_NOT_FOUND ? rc : RESULT_OK;
+}
+
 Result text_pages_read(TextPages *pages, const TextCapture *capture, TextPage *page)
 {
     arena_reset(&pages->arena);
     if (pages->sheets_bytes > TEXT_SHEETS_BYTES) {
         text_pages_forget_sheets(pages);
     }
-    *page = (TextPage){.capture = capture};
+    *page = (TextPage){.capture = capture, .is_cut = capture->is_cut};
     Result rc = RESULT_OK;
-    if (capture->is_plain) {
+    if (capture->is_pdf) {
+        rc = text_pages_read_pdf(pages, capture, page);
+    } else if (capture->is_plain) {
         rc = read_plain(pages, capture, &page->visible);
     } else {
         VisibleInput input = {.body = capture->body,
@@ -268,7 +285,7 @@ Result text_pages_read(TextPages *pages, const TextCapture *capture, TextPage *p
     if (pages->options.language) {
         page->language = text_language_of(page->text, page->length);
     }
-    if (pages->options.markdown && !capture->is_plain) {
+    if (pages->options.markdown && !capture->is_plain && !capture->is_pdf) {
         buffer_trim(&pages->plain, KEEP_BYTES);
         buffer_reset(&pages->plain);
         rc = visible_page_markdown(pages->reader, &pages->plain);

@@ -2,6 +2,7 @@
  *
  * What: the text of the page, all that is visible or the main text, and what the page says of
  * itself.
+ * Of a PDF document that is over a limit, or broken, the text is what there was until then.
  * The style sheets that it links are the newest captures in the archive, whatever was captured
  * when; TEXT_SHEETS_BYTES of them are kept from page to page. Owns: a TextPage borrows from its
  * capture and its reader until the next one is read. Threads: one. */
@@ -10,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "command/text/text_pdf.h"
 #include "command/text/text_source.h"
 #include "parse/visible/visible.h"
 
@@ -26,7 +28,8 @@
 
 typedef struct TextPage {
     const TextCapture *capture;
-    VisiblePage visible; /* of plain text: the text alone */
+    VisiblePage visible; /* of plain text and PDF: the text alone */
+    bool is_cut;         /* the text is not all of it */
     const char *text;    /* what is wanted of it: all that is visible, or the main text; or that as
                             Markdown */
     size_t length;
@@ -43,6 +46,7 @@ typedef struct TextPagesOptions {
     bool styles;                /* style sheets count */
     bool markdown;              /* text is Markdown (visible_markdown.h) */
     uint64_t data_bytes;        /* of each list for programs (visible_data.h); 0: none is made */
+    TextPdfOptions pdf;         /* of captures that are PDF documents */
     const char *warc_directory; /* borrowed: where the sheets are that pages link */
 } TextPagesOptions;
 
@@ -50,7 +54,8 @@ typedef struct TextPagesOptions {
 Result text_pages_new(TextPages **pages, const TextPagesOptions *options);
 void text_pages_delete(TextPages *pages);
 
-/* Reads a capture. RESULT_MEMORY: page is not valid. */
+/* Reads a capture. RESULT_MEMORY: page is not valid. RESULT_NOT_FOUND: it is a PDF document, and
+ * there is no pdftotext. */
 Result text_pages_read(TextPages *pages, const TextCapture *capture, TextPage *page);
 /* The i-th of page->visible.n_headings. */
 VisibleHeading text_pages_heading(const TextPages *pages, size_t i);

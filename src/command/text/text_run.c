@@ -118,7 +118,7 @@ static Result text_writer_put_json(TextWriter *writer, const TextPages *pages, c
         }
     }
     json_close(&json);
-    json_bool(&json, "truncated", capture->is_cut);
+    json_bool(&json, "truncated", page->is_cut);
     json_string(&json, "digest",
                 capture->has_digest ? warc_digest_format(&capture->digest, text) : NULL);
     json_text(&json, "text", page->text, page->length);
@@ -300,6 +300,8 @@ typedef struct Run {
     _Atomic uint64_t n_pages;
     _Atomic uint64_t n_unstyled;
     _Atomic uint64_t n_data_cut;
+    _Atomic uint64_t n_pdf_cut;
+    _Atomic uint64_t n_no_pdf;
     Mutex mutex;
     Condition changed; /* the turn has gone on, or a job has failed */
     size_t turn;       /* guarded by mutex: the first job that is not written to its end */
@@ -361,23 +363,30 @@ static Result text_run_write(Worker *worker, size_t job, bool is_end)
     return rc;
 }
 
+static void text_run_count(_Atomic uint64_t *counter, bool counts)
+{
+    atomic_fetch_add_explicit(counter, counts ? 1 : 0, memory_order_relaxed);
+}
+
 static Result export_capture(Worker *worker, const TextCapture *capture, size_t job)
 {
     TextPage page;
+    Run *run = worker->run;
     Result rc = text_pages_read(worker->pages, capture, &page);
+    if (rc == RESULT_NOT_FOUND) {
+        text_run_count(&run->n_no_pdf, true);
+        return RESULT_OK;
+    }
     if (rc == RESULT_OK) {
         rc = text_writer_page(worker->writer, worker->pages, &page, &worker->out);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
-    atomic_fetch_add_explicit(&worker->run->n_pages, 1, memory_order_relaxed);
-    if (page.visible.styles_cut) {
-        atomic_fetch_add_explicit(&worker->run->n_unstyled, 1, memory_order_relaxed);
-    }
-    if (page.visible.data_cut) {
-        atomic_fetch_add_explicit(&worker->run->n_data_cut, 1, memory_order_relaxed);
-    }
+    text_run_count(&run->n_pages, true);
+    text_run_count(&run->n_unstyled, page.visible.styles_cut);
+    text_run_count(&run->n_data_cut, page.visible.data_cut);
+    text_run_count(&run->n_pdf_cut, capture->is_pdf && page.is_cut);
     return worker->out.length >= HELD_BYTES ? text_run_write(worker, job, false) : RESULT_OK;
 }
 
@@ -501,6 +510,8 @@ static Result run_workers(Run *run, Worker *workers, unsigned n, Progress *progr
     totals->pages = atomic_load(&run->n_pages);
     totals->unstyled = atomic_load(&run->n_unstyled);
     totals->data_cut = atomic_load(&run->n_data_cut);
+    totals->pdf_cut = atomic_load(&run->n_pdf_cut);
+    totals->no_pdf = atomic_load(&run->n_no_pdf);
     return rc;
 }
 

@@ -71,6 +71,8 @@ typedef struct TextTotals {
     TextCounts counts;
     uint64_t pages;    /* that came out */
     uint64_t unstyled; /* of them: matching their style sheets took too long (visible_style.h) */
+    uint64_t pdf_cut;  /* of them: PDF documents whose text is not all of it */
+    uint64_t no_pdf;   /* PDF documents that are left out: there is no pdftotext */
     uint64_t data_cut; /* of them: there was more than data_bytes */
 } TextTotals;
 

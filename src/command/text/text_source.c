@@ -290,6 +290,7 @@ void text_capture_take_type(TextCapture *capture, const HttpHeader *header,
         capture->type = http_header_content_type(text, strlen(text));
     }
     capture->is_plain = http_header_is_type(&capture->type, "text/plain");
+    capture->is_pdf = http_header_is_type(&capture->type, "application/pdf");
 }
 
 /* Whether the type is one of ours; *unknown: it does not say, and the body decides. */
@@ -297,7 +298,7 @@ static bool text_source_has_text(const TextSource *s, const TextCapture *capture
 {
     *unknown = http_header_is_open(&capture->type);
     return *unknown || (capture->is_plain && !s->wanted->html_only) ||
-           http_header_is_html(&capture->type);
+           (capture->is_pdf && s->wanted->pdf) || http_header_is_html(&capture->type);
 }
 
 /* ---- the body ---- */

@@ -1,5 +1,5 @@
 /* Text source: the captures of a piece of an archive that are documents with text: HTML, XHTML,
- * plain text.
+ * plain text, and PDF when that is wanted.
  *
  * What: reads one record after the other. It passes over records that are not answers, are older
  * than asked for, or have another status or type, and undoes the content coding of the rest. A
@@ -52,6 +52,7 @@ typedef struct TextWanted {
     WallTime since;               /* captures of that time or later; INT64_MIN: all */
     WallTime until;               /* captures before that time; INT64_MAX: all */
     bool html_only;               /* no plain text */
+    bool pdf;                     /* PDF documents, too */
     const TextChoice *choice;     /* borrowed; which URLs */
     const Filter *where;          /* borrowed; what a filter expression says of it; NULL: all */
     const TextRendered *rendered; /* borrowed; NULL: conversions are passed over */
@@ -69,6 +70,7 @@ typedef struct TextCapture {
     const char *content_type; /* header value or NULL; NUL-terminated, cut at TEXT_MIME_BYTES */
     HttpContentType type;
     bool is_plain;              /* text/plain */
+    bool is_pdf;                /* application/pdf */
     WarcBytes link_header;      /* the first Link field that names a canonical URL, or empty */
     WarcBytes content_language; /* header value or empty */
     const char *body;           /* decoded */
