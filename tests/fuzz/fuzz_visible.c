@@ -10,7 +10,8 @@
 #include "parse/charset/charset_span.h"
 #include "parse/visible/visible.h"
 
-#define PAGE_URL "http://h.test/d/p.html"
+#define DATA_BYTES (1u << 14) /* of each list */
+#define PAGE_URL   "http://h.test/d/p.html"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,6 +25,13 @@ static void check_page(const VisibleReader *reader, const VisiblePage *page)
         if (heading.text < page->text || heading.level < 1 || heading.level > 6 ||
             heading.length > page->length ||
             (size_t)(heading.text - page->text) > page->length - heading.length) {
+            abort();
+        }
+    }
+    for (size_t i = 0; i < VISIBLE_DATA_KINDS; i++) {
+        HtmlSlice list = page->data[i];
+        if (list.length < 2 || list.bytes[0] != '[' || list.bytes[list.length - 1] != ']' ||
+            list.length > DATA_BYTES + 1) {
             abort();
         }
     }
@@ -41,8 +49,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                           .content_type = types[data[0] % 5],
                           .url = PAGE_URL,
                           .url_length = sizeof PAGE_URL - 1};
-    VisibleOptions options = {
-        .memory_bytes = 1u << 16, .main_text = true, .markdown = true, .styles = true};
+    VisibleOptions options = {.memory_bytes = 1u << 16,
+                              .main_text = true,
+                              .markdown = true,
+                              .styles = true,
+                              .data_bytes = DATA_BYTES};
     VisibleReader *readers[2] = {NULL, NULL};
     VisiblePage pages[2];
     for (int i = 0; i < 2; i++) {

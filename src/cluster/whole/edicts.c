@@ -206,7 +206,7 @@ Result edicts_read(Edicts *edicts, const void *bytes, size_t length)
     const uint8_t *uuid = wire_get_bytes(&reader, sizeof fresh.uuid);
     fresh.last = wire_get_64(&reader);
     fresh.list = wire_get_new_list(&reader, &edict_record, EDICTS_MOST, &fresh.n);
-    good = good && uuid != NULL && wire_reader_ended(&reader);
+    good = good && uuid != NULL && fresh.last < INT64_MAX && wire_reader_ended(&reader);
     for (size_t i = 0; good && i < fresh.n; i++) {
         uint64_t number = fresh.list[i].number;
         good = number > (i == 0 ? 0 : fresh.list[i - 1].number) && number <= fresh.last;
