@@ -227,6 +227,7 @@ static void ingest_writer_publish_one(IngestWriter *writer, MDB_txn *txn)
     stats_set(&stats->domain_refused, totals->refused[REFUSED_DOMAIN]);
     stats_set(&stats->address_refused, totals->refused[REFUSED_ADDRESS]);
     stats_set(&stats->feeds_refused, totals->refused[REFUSED_FEEDS]);
+    stats_set(&stats->elsewhere, totals->refused[REFUSED_ELSEWHERE]);
     stats_set(&stats->urls_seen, page_db_n_pages(writer->store.db, txn));
     stats_set(&stats->hosts, page_db_n_hosts(writer->store.db, txn));
     stats_set(&stats->urls_queued, queued);

@@ -151,7 +151,7 @@ Result archive_open(Archive **out, const ArchiveOptions *options, PageDB *db, Bu
     Result rc = options->dedup_against == NULL || *options->dedup_against == '\0'
                     ? RESULT_OK
                     : dedup_index_open(&archive->elsewhere, options->directory,
-                                       options->dedup_against, error);
+                                       options->dedup_against, options->dedup_fresh_ms, error);
     if (rc != RESULT_OK) {
         (void)archive_close(archive);
         return rc;
@@ -171,6 +171,12 @@ Result archive_open(Archive **out, const ArchiveOptions *options, PageDB *db, Bu
     }
     *out = archive;
     return RESULT_OK;
+}
+
+bool archive_is_fresh_elsewhere(const Archive *archive, const char *url, size_t length)
+{
+    return archive->elsewhere != NULL &&
+           dedup_index_fresh(archive->elsewhere, url, length, wall_now()) == RESULT_OK;
 }
 
 Result archive_close(Archive *archive)

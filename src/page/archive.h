@@ -60,6 +60,7 @@ typedef struct ArchiveOptions {
     int level;                 /* of it, 0 = default */
     bool metadata;             /* a metadata record for each page */
     const char *dedup_against; /* indices of other crawls (store/dedup); NULL, "": none */
+    int64_t dedup_fresh_ms;    /* for how long what they have is fresh; 0: it never is */
     const char *user_agent;
     const char *contact;
 } ArchiveOptions;
@@ -67,6 +68,8 @@ typedef struct ArchiveOptions {
 /* Opens the files and the tables; recovers from a crash. RESULT_DAMAGED: error says what is
  * missing. */
 Result archive_open(Archive **archive, const ArchiveOptions *options, PageDB *db, Buffer *error);
+/* Whether another crawl that was named has a fresh capture of a URL. Threads: any. */
+bool archive_is_fresh_elsewhere(const Archive *archive, const char *url, size_t length);
 /* Finishes the current file. No recorder may be left. */
 Result archive_close(Archive *archive);
 

@@ -82,6 +82,7 @@ typedef struct Stats {
     _Atomic uint64_t domain_refused;    /* limits of all hosts of a domain, */
     _Atomic uint64_t address_refused;   /* and of an address */
     _Atomic uint64_t feeds_refused;     /* links to feeds: REFUSED_FEEDS */
+    _Atomic uint64_t elsewhere;         /* pages that another crawl has: REFUSED_ELSEWHERE */
     _Atomic uint64_t refused[REFUSALS]; /* since this start, by parsing threads */
     _Atomic uint64_t sieve_pending;     /* links that were not looked up yet */
     _Atomic uint64_t sieve_merges;

@@ -486,6 +486,9 @@
         "archives of other crawls, separated by blanks: CDXJ files, WACZ files, directories of crawls or " \
         "of CDXJ files; a payload that one has becomes a revisit record to it; they are read once, " \
         "into DIR/dedup") \
+    ROW(warc, dedup_fresh, TIME, int64_t, "0", 0, 10 * CONFIG_YEAR, NULL, 0, \
+        "a page of which warc.dedup_against has a capture that is no older than this is not fetched, unless " \
+        "it is a seed, and so its links are not followed; 0 = off") \
     ROW(warc, mask_secrets, BOOL, bool, "yes", 0, 0, NULL, 0, \
         "request records have *** for the values of Authorization, Proxy-Authorization, Cookie, and of what " \
         "fetch.headers adds but for User-Agent, From, Referer and Accept") \

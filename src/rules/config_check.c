@@ -537,6 +537,9 @@ static void check_pairs(const Config *config, Buffer *error)
     if (*config->warc_dedup_against != '\0' && !config->warc_enabled) {
         config_complain(config, "warc.dedup_against", "it needs warc.enabled = yes", error);
     }
+    if (config->warc_dedup_fresh > 0 && *config->warc_dedup_against == '\0') {
+        config_complain(config, "warc.dedup_fresh", "it needs warc.dedup_against", error);
+    }
     WarcName name;
     if (*config->warc_name != '\0' &&
         warc_name_make(config->warc_name, (WallTime){0}, UINT32_MAX, NULL,

@@ -84,7 +84,7 @@ static double measure(const char *directory, const char *name, uint64_t n)
     warc_original_init(&original);
     write_source(file_path(&source, "%s/source.cdxj.zst", directory), n);
     int64_t start = cpu_process_ns();
-    if (dedup_index_open(&index, directory, source.text, &error) != RESULT_OK) {
+    if (dedup_index_open(&index, directory, source.text, 0, &error) != RESULT_OK) {
         (void)fprintf(stderr, "bench_dedup: %s\n", buffer_string(&error));
         exit(1);
     }

@@ -168,6 +168,34 @@ def an_index_of_another_program(report, path):
     report.check("the other crawl is not needed behind it", " 0 problems" in run("verify", second).replace("\t", " "))
 
 
+def what_is_there_and_fresh(report, path):
+    first, second, third = path + "/first", path + "/second", path + "/third"
+    with Sites(path, OLD) as sites:
+        sites.crawl(first, A + "/")
+    new = {**NEW, A + "/": page("/x", "/copy", "/p.png", B + "/", "/changes", "/chunked", "/new"), A + "/new": page("/x", "/newer"),
+           A + "/newer": (200, HTML, "<p>newer")}
+    with Sites(path, new) as sites:
+        result = sites.crawl(second, A + "/", "--set", "warc.dedup_against=" + first, "--set", "warc.dedup_fresh=1h")
+        report.same_set("the seed, and what the other crawl has not", sites.asked(), {A + "/", A + "/new", A + "/newer"})
+    report.equal("status", result.returncode, 0)
+    with open(second + "/status.json", encoding="utf-8") as file:
+        report.equal("they are counted", json.load(file)["elsewhere"], 6)
+    with open(second + "/skipped.log", encoding="utf-8") as file:
+        report.same_set("and told", {next(w for w in line.split() if w.startswith("http")) for line in file if "elsewhere" in line}, set(OLD) - {A + "/", B + "/moved.png"})
+    why = run("why", second, A + "/x")
+    report.check("ragno why knows", "elsewhere" in why, why)
+    time.sleep(1.1)
+    with Sites(path, new) as sites:
+        sites.crawl(third, A + "/", "--set", "warc.dedup_against=" + first, "--set", "warc.dedup_fresh=1s")
+        report.same_set("what is not fresh is fetched", sites.asked(), set(new))
+    report.equal("most of the third are revisit records", archive(third)[A + "/x"][0]["WARC-Type"], "revisit")
+    with Sites(path, new) as sites:
+        sites.crawl(path + "/fourth", A + "/", "--set", "warc.dedup_against=" + third, "--set", "warc.dedup_fresh=1h")
+        report.same_set("and these are captures, too", sites.asked(), {A + "/"})
+    result = harness.run([RAGNO, "-d", path + "/none", "--contact", "https://example.org/", "--set", "warc.dedup_fresh=1h", A + "/"])
+    report.check("without archives it is refused", result.returncode == 2 and "it needs warc.dedup_against" in result.stderr, result.stderr)
+
+
 def what_is_no_index(report, path):
     os.mkdir(path + "/empty")
     for name, data in (("x.cdxj", b"no line\n" * 9), ("x.wacz", b"PK\5\6 no"), ("x.gz", gzip.compress(b"a" * 9000)[:30]),
@@ -193,4 +221,5 @@ def what_is_no_index(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(a_crawl, a_package_and_its_replay, an_index_of_another_program, what_is_no_index)
+    harness.main(a_crawl, a_package_and_its_replay, an_index_of_another_program, what_is_there_and_fresh,
+                 what_is_no_index)

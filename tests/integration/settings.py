@@ -236,7 +236,7 @@ def what_waits_for_the_next_start(report, path):
     ini = write(path + "/crawl.ini", "[politeness]\nhost_delay = 50ms\n")
     # What needs others beside it, a file, or another directory.
     alone = {name for name in rows if name.split(".")[0] == "cluster" or name in (
-        "crawl.identity", "crawl.signature_key", "crawl.signature_agent", "crawl.memory", "control.listen", "warc.dedup_against",
+        "crawl.identity", "crawl.signature_key", "crawl.signature_agent", "crawl.memory", "control.listen", "warc.dedup_against", "warc.dedup_fresh",
         "control.web_write", "control.token_file", "score.scorer", "score.command", "score.model",
         "score.label", "fetch.ca_file", "fetch.port_map", "fetch.allow_addresses", "render.mode")}
     changed = {name: another_value(name, *row) for name, row in rows.items() if name not in alone}

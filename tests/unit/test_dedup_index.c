@@ -49,7 +49,7 @@ static DedupIndex *open_index(const char *directory, const char *words)
 {
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     DedupIndex *index = NULL;
-    CU_ASSERT_EQUAL_FATAL(dedup_index_open(&index, directory, words, &error), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(dedup_index_open(&index, directory, words, 0, &error), RESULT_OK);
     buffer_destroy(&error);
     return index;
 }
@@ -85,6 +85,49 @@ static void each_payload_is_found_and_no_other(void)
     CU_ASSERT_EQUAL(dedup_index_find(index, &alike, &original), RESULT_NOT_FOUND);
     dedup_index_close(index);
     warc_original_destroy(&original);
+    folder_remove(place);
+}
+
+static void a_url_is_fresh_for_its_time(void)
+{
+    char place[64];
+    Path source;
+    Buffer lines = {.limit = BUFFER_NO_LIMIT};
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
+    DedupIndex *index = NULL;
+    WallTime now = wall_now();
+    folder_make(place);
+    for (unsigned hours = 0; hours < 40; hours++) {
+        char stamp[CLOCK_TEXT_BYTES];
+        WallTime then = {now.us - hours * INT64_C(3600000000) - 1000000};
+        (void)buffer_printf(&lines,
+                            "test,a)/%u %.14s {\"url\": \"http://a.test/%u\", \"mime\": \"%s\", "
+                            "\"status\": \"%u\", \"digest\": "
+                            "\"sha1:22222222222222222222222222222222\", \"length\": \"5\", "
+                            "\"offset\": \"0\", \"filename\": \"y\"}\n",
+                            hours, wall_format_seconds(then, stamp), hours,
+                            hours % 4 == 1 ? "warc/revisit" : "text/html",
+                            hours % 4 == 2 ? 404u : 200u);
+    }
+    (void)file_path(&source, "%s/a.cdxj", place);
+    CU_ASSERT_EQUAL_FATAL(file_replace(source.text, lines.data, lines.length), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(dedup_index_open(&index, place, source.text, 20 * 3600000, &error),
+                          RESULT_OK);
+    for (unsigned hours = 0; hours < 41; hours++) {
+        char url[64];
+        size_t n = (size_t)snprintf(url, sizeof url, "http://a.test/%u", hours);
+        bool is_fresh = hours < 20 && hours % 4 != 2;
+        Result rc = dedup_index_fresh(index, url, n, now);
+        CU_ASSERT_EQUAL(rc, is_fresh ? RESULT_OK : RESULT_NOT_FOUND);
+        rc = dedup_index_fresh(index, url, n, (WallTime){now.us + INT64_C(36000000000)});
+        CU_ASSERT_EQUAL(rc, is_fresh && hours < 10 ? RESULT_OK : RESULT_NOT_FOUND);
+    }
+    dedup_index_close(index);
+    index = open_index(place, source.text); /* the same sources, and no URLs */
+    CU_ASSERT_EQUAL(dedup_index_fresh(index, "http://a.test/0", 15, now), RESULT_NOT_FOUND);
+    dedup_index_close(index);
+    buffer_destroy(&lines);
+    buffer_destroy(&error);
     folder_remove(place);
 }
 
@@ -133,4 +176,5 @@ static void a_package_that_is_cut_or_lies_is_refused(void)
 }
 
 UNIT_MAIN("dedup_index", {"each payload is found and no other", each_payload_is_found_and_no_other},
+          {"a URL is fresh for its time", a_url_is_fresh_for_its_time},
           {"a package that is cut or lies is refused", a_package_that_is_cut_or_lies_is_refused})

@@ -43,6 +43,7 @@ static Result build_archive(AgentParts *parts, Buffer *error)
                               .level = config->warc_level,
                               .metadata = config->warc_metadata,
                               .dedup_against = config->warc_dedup_against,
+                              .dedup_fresh_ms = config->warc_dedup_fresh,
                               .user_agent = parts->user_agent,
                               .contact = config->crawl_contact};
     IngestStore *tables = &parts->store->tables;

@@ -150,6 +150,8 @@
           "URLs whose address has enough hosts, pages or queued URLs") \
     FIELD("feeds_refused", int, STAT(feeds_refused), COUNTER, "feeds_refused_total", "", \
           "Links to feeds beyond the first of a page and limits.feeds_per_host") \
+    FIELD("elsewhere", int, STAT(elsewhere), COUNTER, "elsewhere_total", "", \
+          "URLs that are not fetched, since another crawl has a fresh capture (warc.dedup_fresh)") \
     FIELD("throttled", int, STAT(throttled), COUNTER, "throttled_total", "", \
           "Answers 429 and 503") \
     FIELD("rss_bytes", int, s->rss_bytes, GAUGE, "resident_memory_bytes", "", "Resident memory") \

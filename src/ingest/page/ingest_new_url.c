@@ -279,7 +279,15 @@ static Refusal ingest_new_url_refuse(Batch *batch, const BatchHost *host, const 
     if (page->hop == 'R' && has_too_many_redirects(batch, page)) {
         return REFUSED_REDIRECTS;
     }
-    return trap == TRAP_PARKED ? REFUSED_TRAP : REFUSALS;
+    if (trap == TRAP_PARKED) {
+        return REFUSED_TRAP;
+    }
+    /* Seeds are visited whoever has them, for the sake of their links. */
+    const Archive *archive = batch->store->archive;
+    return archive != NULL && page->hop != 'M' &&
+                   archive_is_fresh_elsewhere(archive, page->url, page->url_length)
+               ? REFUSED_ELSEWHERE
+               : REFUSALS;
 }
 
 int ingest_new_url(void *context, const PageRef *page, PageState *state)

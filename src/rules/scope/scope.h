@@ -46,7 +46,8 @@
     REFUSAL(REFUSED_DOMAIN, "domain", STATUS_QUOTA) \
     REFUSAL(REFUSED_ADDRESS, "address", STATUS_QUOTA) /* the same of its address */ \
     /* not the first feed of a page, or beyond limits.feeds_per_host */ \
-    REFUSAL(REFUSED_FEEDS, "feeds", STATUS_BLOCKED)
+    REFUSAL(REFUSED_FEEDS, "feeds", STATUS_BLOCKED) \
+    REFUSAL(REFUSED_ELSEWHERE, "elsewhere", STATUS_BLOCKED) /* warc.dedup_fresh */
 /* clang-format on */
 
 #define REFUSAL_CONSTANT(constant, name, status) constant,

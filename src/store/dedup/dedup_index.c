@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/core/hash.h"
 #include "base/memory/array.h"
 #include "base/memory/file.h"
 #include "base/thread/log.h"
@@ -228,17 +229,24 @@ static Result dedup_source_read(const char *path,
 #define ARRAY_BYTES  ((size_t)32 << 10)
 #define BUCKET_BYTES ((size_t)256 << 20) /* no bound: the generation ends with the sources */
 
-struct DedupIndex {
-    int payloads;  /* descriptor of n DedupEntry, ascending */
-    int originals; /* descriptor */
+/* A file of n DedupEntry, ascending. */
+typedef struct DedupTable {
+    int file; /* descriptor; -1: it is not wanted */
     uint64_t n;
+} DedupTable;
+
+struct DedupIndex {
+    DedupTable payloads;
+    DedupTable urls;
+    int originals; /* descriptor */
+    int64_t fresh_us;
     atomic_uint_fast64_t asked;
     atomic_uint_fast64_t found;
 };
 
 typedef struct DedupEntry {
     uint64_t key;
-    uint64_t place; /* in originals */
+    uint64_t place; /* of a payload: in originals; of a URL: the date, in microseconds */
 } DedupEntry;
 
 /* What stands before the URL in a record of originals. */
@@ -265,6 +273,7 @@ static uint64_t dedup_key(const WarcDigest *digest)
 typedef struct DedupEntries {
     DrumRepository interface; /* first */
     FILE *file;
+    Drum *drum;
     DrumProgress progress;
 } DedupEntries;
 
@@ -312,8 +321,64 @@ static void entries_abort(DrumRepository *repository)
     (void)repository;
 }
 
+static Result dedup_close_file(FILE *file, Result rc)
+{
+    if (rc == RESULT_OK && (fflush(file) != 0 || fsync(fileno(file)) != 0)) {
+        rc = result_of_errno(errno);
+    }
+    return fclose(file) != 0 && rc == RESULT_OK ? result_of_errno(errno) : rc;
+}
+
+/* Begins the file of this name. keep: of values of one key the first counts, else the last.
+ * entries_close in every case. */
+static Result entries_open(DedupEntries *entries, const char *folder, const char *name, bool keep)
+{
+    Path path;
+    Path generation;
+    entries->interface = (DrumRepository){.keys = DRUM_KEYS_NUMBERS,
+                                          .progress = entries_progress,
+                                          .begin = entries_begin,
+                                          .find = entries_find,
+                                          .put = entries_put,
+                                          .commit = entries_commit,
+                                          .abort = entries_abort};
+    const DrumOptions options = {.directory = file_path(&generation, "%s/%s.new", folder, name),
+                                 .repository = &entries->interface,
+                                 .keys = DRUM_KEYS_NUMBERS,
+                                 .buckets = BUCKETS,
+                                 .array_bytes = ARRAY_BYTES,
+                                 .bucket_bytes = BUCKET_BYTES,
+                                 .manual_merge = true,
+                                 .manual_seal = true,
+                                 .keep_existing = keep};
+    entries->file = fopen(file_path(&path, "%s/%s", folder, name), "wbe");
+    return entries->file == NULL ? result_of_errno(errno)
+                                 : drum_open(&entries->drum, &options, NULL);
+}
+
+static Result entries_close(DedupEntries *entries, const char *folder, const char *name, Result rc)
+{
+    Path generation;
+    if (entries->drum != NULL) {
+        if (rc == RESULT_OK) {
+            rc = drum_synchronize(entries->drum); /* the generation becomes the run */
+        }
+        (void)drum_dispose(entries->drum);
+    }
+    file_remove(file_path(&generation, "%s/%s.new", folder, name));
+    return entries->file == NULL ? rc : dedup_close_file(entries->file, rc);
+}
+
+static Result entries_add(DedupEntries *entries, uint64_t key, uint64_t place)
+{
+    DrumBytes value = {&place, sizeof place};
+    return drum_check_update(entries->drum, drum_key_number(key), value);
+}
+
 typedef struct DedupBuild {
-    Drum *drum;
+    DedupEntries payloads;
+    DedupEntries urls;
+    int64_t fresh_from; /* dates of URLs that are kept; INT64_MAX: none */
     FILE *originals;
     uint64_t place;
     uint64_t captures; /* with a payload and its digest, of the present file */
@@ -330,27 +395,42 @@ static bool dedup_digest_of(WarcBytes text, WarcDigest *digest)
     return warc_digest_parse(warc_bytes(named, (size_t)n), digest);
 }
 
-static Result dedup_build_take(void *context, const CdxjEntry *entry)
+static uint64_t dedup_url_key(const char *url, size_t length)
 {
-    DedupBuild *build = context;
-    DedupRecord record = {.url_length = (uint32_t)entry->url.length};
-    WallTime date;
-    if (warc_bytes_are(entry->mime, "warc/revisit") || entry->url.length < 5 ||
-        memcmp(entry->url.bytes, "http", 4) != 0 ||
-        !warc_date_of_timestamp(entry->timestamp, &date) ||
-        !dedup_digest_of(entry->digest, &record.digest)) {
+    return hash_128(url, length).high;
+}
+
+static Result dedup_build_payload(DedupBuild *build, const CdxjEntry *entry, WallTime date)
+{
+    DedupRecord record = {.url_length = (uint32_t)entry->url.length, .date_us = date.us};
+    if (!dedup_digest_of(entry->digest, &record.digest)) {
         return RESULT_OK;
     }
-    record.date_us = date.us;
     if (fwrite(&record, sizeof record, 1, build->originals) != 1 ||
         fwrite(entry->url.bytes, entry->url.length, 1, build->originals) != 1) {
         return result_of_errno(errno);
     }
-    DrumBytes value = {&build->place, sizeof build->place};
-    Result rc = drum_check_update(build->drum, drum_key_number(dedup_key(&record.digest)), value);
+    Result rc = entries_add(&build->payloads, dedup_key(&record.digest), build->place);
     build->place += sizeof record + entry->url.length;
     build->captures++;
     return rc;
+}
+
+static Result dedup_build_take(void *context, const CdxjEntry *entry)
+{
+    DedupBuild *build = context;
+    WallTime date;
+    bool is_revisit = warc_bytes_are(entry->mime, "warc/revisit");
+    if (entry->url.length < 5 || memcmp(entry->url.bytes, "http", 4) != 0 ||
+        !warc_date_of_timestamp(entry->timestamp, &date)) {
+        return RESULT_OK;
+    }
+    Result rc = RESULT_OK;
+    if (date.us >= build->fresh_from && (is_revisit || entry->status == 200)) {
+        rc = entries_add(&build->urls, dedup_url_key(entry->url.bytes, entry->url.length),
+                         (uint64_t)date.us);
+    }
+    return rc != RESULT_OK || is_revisit ? rc : dedup_build_payload(build, entry, date);
 }
 
 static Result dedup_build_file(DedupBuild *build, const char *path, Buffer *error)
@@ -376,61 +456,24 @@ static Result dedup_build_file(DedupBuild *build, const char *path, Buffer *erro
     return rc;
 }
 
-static Result dedup_close_file(FILE *file, Result rc)
-{
-    if (rc == RESULT_OK && (fflush(file) != 0 || fsync(fileno(file)) != 0)) {
-        rc = result_of_errno(errno);
-    }
-    return fclose(file) != 0 && rc == RESULT_OK ? result_of_errno(errno) : rc;
-}
-
-static Result dedup_build_drum(DedupBuild *build, DedupEntries *entries, const char *folder,
-                               const DedupSources *sources, Buffer *error)
+static Result dedup_build(const char *folder, const DedupSources *sources, int64_t fresh_us,
+                          Buffer *error)
 {
     Path path;
-    const DrumOptions options = {.directory = file_path(&path, "%s/generation", folder),
-                                 .repository = &entries->interface,
-                                 .keys = DRUM_KEYS_NUMBERS,
-                                 .buckets = BUCKETS,
-                                 .array_bytes = ARRAY_BYTES,
-                                 .bucket_bytes = BUCKET_BYTES,
-                                 .manual_merge = true,
-                                 .manual_seal = true,
-                                 .keep_existing = true};
-    Result rc = drum_open(&build->drum, &options, NULL);
-    if (rc == RESULT_OK) {
-        for (size_t i = 0; rc == RESULT_OK && i < sources->n; i++) {
-            rc = dedup_build_file(build, sources->paths[i], error);
-        }
-        if (rc == RESULT_OK) {
-            rc = drum_synchronize(build->drum); /* the generation becomes the run */
-        }
-        (void)drum_dispose(build->drum);
-    }
-    file_remove(path.text);
-    return rc;
-}
-
-static Result dedup_build(const char *folder, const DedupSources *sources, Buffer *error)
-{
-    Path path;
-    DedupBuild build = {.originals = fopen(file_path(&path, "%s/originals", folder), "wbe")};
-    DedupEntries entries = {.interface = {.keys = DRUM_KEYS_NUMBERS,
-                                          .progress = entries_progress,
-                                          .begin = entries_begin,
-                                          .find = entries_find,
-                                          .put = entries_put,
-                                          .commit = entries_commit,
-                                          .abort = entries_abort}};
+    DedupBuild build = {.originals = fopen(file_path(&path, "%s/originals", folder), "wbe"),
+                        .fresh_from = fresh_us > 0 ? wall_now().us - fresh_us : INT64_MAX};
     if (build.originals == NULL) {
         return result_of_errno(errno);
     }
-    entries.file = fopen(file_path(&path, "%s/payloads", folder), "wbe");
-    if (entries.file == NULL) {
-        return dedup_close_file(build.originals, result_of_errno(errno));
+    Result rc = entries_open(&build.payloads, folder, "payloads", true);
+    if (rc == RESULT_OK && fresh_us > 0) {
+        rc = entries_open(&build.urls, folder, "urls", false);
     }
-    Result rc = dedup_build_drum(&build, &entries, folder, sources, error);
-    rc = dedup_close_file(entries.file, rc);
+    for (size_t i = 0; rc == RESULT_OK && i < sources->n; i++) {
+        rc = dedup_build_file(&build, sources->paths[i], error);
+    }
+    rc = entries_close(&build.payloads, folder, "payloads", rc);
+    rc = entries_close(&build.urls, folder, "urls", rc);
     return dedup_close_file(build.originals, rc);
 }
 
@@ -447,6 +490,18 @@ static bool dedup_is_made_of(const char *folder, const DedupSources *sources)
     return is;
 }
 
+static Result dedup_table_open(DedupTable *table, const char *folder, const char *name)
+{
+    Path path;
+    struct stat info;
+    table->file = open(file_path(&path, "%s/%s", folder, name), O_RDONLY | O_CLOEXEC);
+    if (table->file < 0 || fstat(table->file, &info) != 0) {
+        return result_of_errno(errno);
+    }
+    table->n = (uint64_t)info.st_size / sizeof(DedupEntry);
+    return RESULT_OK;
+}
+
 static Result dedup_index_prepare(DedupIndex *index, const char *folder,
                                   const DedupSources *sources, Buffer *error)
 {
@@ -458,7 +513,7 @@ static Result dedup_index_prepare(DedupIndex *index, const char *folder,
             return result_of_errno(errno);
         }
     }
-    Result rc = is_made ? RESULT_OK : dedup_build(folder, sources, error);
+    Result rc = is_made ? RESULT_OK : dedup_build(folder, sources, index->fresh_us, error);
     if (rc == RESULT_OK && !is_made) {
         rc = file_replace(file_path(&path, "%s/sources", folder), sources->stamps.data,
                           sources->stamps.length);
@@ -466,17 +521,19 @@ static Result dedup_index_prepare(DedupIndex *index, const char *folder,
     if (rc != RESULT_OK) {
         return rc;
     }
-    struct stat info;
     index->originals = open(file_path(&path, "%s/originals", folder), O_RDONLY | O_CLOEXEC);
-    index->payloads = open(file_path(&path, "%s/payloads", folder), O_RDONLY | O_CLOEXEC);
-    if (index->originals < 0 || index->payloads < 0 || fstat(index->payloads, &info) != 0) {
+    if (index->originals < 0) {
         return result_of_errno(errno);
     }
-    index->n = (uint64_t)info.st_size / sizeof(DedupEntry);
-    return RESULT_OK;
+    rc = dedup_table_open(&index->payloads, folder, "payloads");
+    if (rc == RESULT_OK && index->fresh_us > 0) {
+        rc = dedup_table_open(&index->urls, folder, "urls");
+    }
+    return rc;
 }
 
-Result dedup_index_open(DedupIndex **out, const char *directory, const char *words, Buffer *error)
+Result dedup_index_open(DedupIndex **out, const char *directory, const char *words,
+                        int64_t fresh_ms, Buffer *error)
 {
     Path folder;
     DedupSources sources;
@@ -485,8 +542,13 @@ Result dedup_index_open(DedupIndex **out, const char *directory, const char *wor
         return RESULT_MEMORY;
     }
     index->originals = -1;
-    index->payloads = -1;
+    index->payloads.file = -1;
+    index->urls.file = -1;
+    index->fresh_us = fresh_ms * 1000;
     Result rc = dedup_sources_find(&sources, words, error);
+    if (rc == RESULT_OK && fresh_ms > 0) {
+        rc = buffer_printf(&sources.stamps, "fresh\t%" PRId64 "\n", fresh_ms);
+    }
     if (rc == RESULT_OK) {
         rc = dedup_index_prepare(index, file_path(&folder, "%s/dedup", directory), &sources, error);
     }
@@ -516,18 +578,18 @@ void dedup_index_close(DedupIndex *index)
     LOG_INFO("dedup", "payloads were looked for in other crawls",
              "asked=%" PRIu64 " found=%" PRIu64, (uint64_t)atomic_load(&index->asked),
              (uint64_t)atomic_load(&index->found));
-    if (index->payloads >= 0) {
-        (void)close(index->payloads);
-    }
-    if (index->originals >= 0) {
-        (void)close(index->originals);
+    const int files[] = {index->payloads.file, index->urls.file, index->originals};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (files[i] >= 0) {
+            (void)close(files[i]);
+        }
     }
     free(index);
 }
 
 uint64_t dedup_index_count(const DedupIndex *index)
 {
-    return index->n;
+    return index->payloads.n;
 }
 
 /* ---- looking up ---- */
@@ -559,19 +621,19 @@ static uint64_t dedup_guess(const DedupEntry *low, const DedupEntry *high, uint6
 }
 
 /* low and high: the place in the file from and up to which the key may be, and keys around it. */
-static Result dedup_find_place(const DedupIndex *index, uint64_t key, uint64_t *place)
+static Result dedup_find_place(const DedupTable *table, uint64_t key, uint64_t *place)
 {
     DedupEntry window[WINDOW];
     DedupEntry low = {.key = 0, .place = 0};
-    DedupEntry high = {.key = UINT64_MAX, .place = index->n};
+    DedupEntry high = {.key = UINT64_MAX, .place = table->n};
     for (unsigned step = 0; low.place < high.place; step++) {
         uint64_t left = high.place - low.place;
         uint64_t n = left < WINDOW ? left : WINDOW;
         uint64_t guess = step < GUESSES ? dedup_guess(&low, &high, key) : low.place + left / 2;
         uint64_t from = guess - low.place > n / 2 ? guess - n / 2 : low.place;
         from = from < high.place - n ? from : high.place - n;
-        Result rc = file_read_at(index->payloads, window, (size_t)n * sizeof *window,
-                                 from * sizeof *window);
+        Result rc =
+            file_read_at(table->file, window, (size_t)n * sizeof *window, from * sizeof *window);
         if (rc != RESULT_OK) {
             return rc;
         }
@@ -591,7 +653,7 @@ Result dedup_index_find(DedupIndex *index, const WarcDigest *payload, WarcOrigin
     uint64_t place = 0;
     DedupRecord record;
     atomic_fetch_add(&index->asked, 1);
-    Result rc = dedup_find_place(index, dedup_key(payload), &place);
+    Result rc = dedup_find_place(&index->payloads, dedup_key(payload), &place);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -613,4 +675,14 @@ Result dedup_index_find(DedupIndex *index, const WarcDigest *payload, WarcOrigin
     original->id = (WarcId){.bytes = {0}};
     return file_read_at(index->originals, original->uri.data, record.url_length,
                         place + sizeof record);
+}
+
+Result dedup_index_fresh(const DedupIndex *index, const char *url, size_t length, WallTime now)
+{
+    uint64_t date = 0;
+    if (index->urls.file < 0) {
+        return RESULT_NOT_FOUND;
+    }
+    Result rc = dedup_find_place(&index->urls, dedup_url_key(url, length), &date);
+    return rc == RESULT_OK && (int64_t)date < now.us - index->fresh_us ? RESULT_NOT_FOUND : rc;
 }

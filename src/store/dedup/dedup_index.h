@@ -5,7 +5,9 @@
  *
  *   DIR/dedup/originals    date, URL and whole digest of each, one behind the other
  *   DIR/dedup/payloads     the first 8 bytes of the digest and the place in originals, ascending
- *   DIR/dedup/sources      path, size and time of the files they were made of; written last
+ *   DIR/dedup/urls         a hash of the URL and the date of each that was captured lately,
+ * ascending; when that is asked for DIR/dedup/sources      path, size and time of the files they
+ * were made of; written last
  *
  * All digests are one generation of DRUM, which one merge puts in order: sequential bytes, whatever
  * the memory. Behind that the index never changes, and nothing of it is in memory: since digests
@@ -32,21 +34,28 @@
 
 #include <stdint.h>
 
+#include "base/core/clock.h"
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
 #include "store/warc/warc_head.h"
 
 typedef struct DedupIndex DedupIndex;
 
-/* directory: of the crawl. words: the sources. Builds the index unless it was made of the same
- * files as they are now. RESULT_INVALID: a source is no index, or has no digest of SHA-1. */
+/* directory: of the crawl. words: the sources. fresh_ms: for how long a capture is fresh; 0: none
+ * is. Builds the index unless it was made of the same files as they are now. RESULT_INVALID: a
+ * source is no index, or has no digest of SHA-1. */
 Result dedup_index_open(DedupIndex **index, const char *directory, const char *words,
-                        Buffer *error);
+                        int64_t fresh_ms, Buffer *error);
 void dedup_index_close(DedupIndex *index);
 /* How many payloads it has. */
 uint64_t dedup_index_count(const DedupIndex *index);
 /* Fills original, whose id is empty: indices do not tell it. RESULT_NOT_FOUND, RESULT_DAMAGED,
  * RESULT_IO, RESULT_MEMORY. */
 Result dedup_index_find(DedupIndex *index, const WarcDigest *payload, WarcOriginal *original);
+
+/* Whether a source has a capture of this URL that is fresh: answered with 200, or a revisit record;
+ * of several that were fresh when the index was built, the one that was read last counts.
+ * RESULT_NOT_FOUND: it has none; RESULT_IO. */
+Result dedup_index_fresh(const DedupIndex *index, const char *url, size_t length, WallTime now);
 
 #endif
