@@ -189,23 +189,17 @@ static Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions
     if (rc == RESULT_OK) {
         rc = host_rows_open(&tables->hosts, txn, page_db_journal(tables->db));
     }
+    const LmdbTable rows[] = {{&tables->held, HELD_TABLE, MDB_INTEGERKEY},
+                              {&tables->external, EXTERNAL_TABLE, MDB_INTEGERKEY},
+                              {&tables->seeds, SEED_TABLE, MDB_INTEGERKEY},
+                              {&tables->waits, WAIT_TABLE, 0},
+                              {&tables->groups, GROUP_TABLE, MDB_INTEGERKEY},
+                              {&tables->feeds, FEED_TABLE, MDB_INTEGERKEY},
+                              {&tables->crawl, "crawl", 0},
+                              {&tables->keys, "keys", 0}};
     if (rc == RESULT_OK) {
-        rc = held_rows_open(&tables->held, txn);
-    }
-    if (rc == RESULT_OK) {
-        rc = external_rows_open(&tables->external, txn);
-    }
-    if (rc == RESULT_OK) {
-        rc = seed_rows_open(&tables->seeds, txn);
-    }
-    if (rc == RESULT_OK) {
-        rc = wait_rows_open(&tables->waits, txn);
-    }
-    if (rc == RESULT_OK) {
-        rc = group_rows_open(&tables->groups, txn);
-    }
-    if (rc == RESULT_OK) {
-        rc = feed_rows_open(&tables->feeds, txn);
+        size_t n = sizeof rows / sizeof *rows - (options->dedup.on ? 0 : 1);
+        rc = lmdb_tables_open(txn, rows, n, MDB_CREATE);
     }
     if (rc == RESULT_OK && options->renders) {
         rc = render_table_open(&tables->renders, txn);
@@ -215,12 +209,6 @@ static Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions
     }
     if (rc == RESULT_OK) {
         rc = near_rows_open(txn, &tables->near);
-    }
-    if (rc == RESULT_OK) {
-        rc = lmdb_result(mdb_dbi_open(txn, "crawl", MDB_CREATE, &tables->crawl), "open crawl");
-    }
-    if (rc == RESULT_OK && options->dedup.on) {
-        rc = lmdb_result(mdb_dbi_open(txn, "keys", MDB_CREATE, &tables->keys), "open keys");
     }
     if (rc == RESULT_OK) {
         rc = dedup_check(&options->dedup, txn, tables->crawl, page_db_n_pages(tables->db, txn) > 0,

@@ -28,7 +28,7 @@ static bool open_tables(IngestStore *store, size_t journal_bytes)
     MDB_txn *txn = NULL;
     return page_db_txn_begin(store->db, false, &txn) == 0 &&
            schedule_open(&store->schedule, txn, NULL, page_db_journal(store->db)) == RESULT_OK &&
-           wait_rows_open(&store->waits, txn) == RESULT_OK &&
+           mdb_dbi_open(txn, WAIT_TABLE, MDB_CREATE, &store->waits) == 0 &&
            host_rows_open(&store->hosts, txn, page_db_journal(store->db)) == RESULT_OK &&
            body_rows_open(&store->bodies, txn, page_db_journal(store->db)) == RESULT_OK &&
            mdb_dbi_open(txn, "crawl", MDB_CREATE, &store->crawl) == 0 &&

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "store/pages/page_db_read.h"
+#include "store/lmdb/lmdb_result.h"
 #include "store/pages/page_db_open.h"
 #include "ingest/batch/ingest_batch.h"
 #include "folder_fixture.h"
@@ -29,17 +30,20 @@ static inline void store_fixture_reopen(StoreFixture *fixture)
     CU_ASSERT_EQUAL_FATAL(
         schedule_open(&fixture->store.schedule, txn, NULL, page_db_journal(fixture->store.db)),
         RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(held_rows_open(&fixture->store.held, txn), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(seed_rows_open(&fixture->store.seeds, txn), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(wait_rows_open(&fixture->store.waits, txn), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(group_rows_open(&fixture->store.groups, txn), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(feed_rows_open(&fixture->store.feeds, txn), RESULT_OK);
+    IngestStore *store = &fixture->store;
+    const LmdbTable rows[] = {{&store->held, HELD_TABLE, MDB_INTEGERKEY},
+                              {&store->seeds, SEED_TABLE, MDB_INTEGERKEY},
+                              {&store->waits, WAIT_TABLE, 0},
+                              {&store->groups, GROUP_TABLE, MDB_INTEGERKEY},
+                              {&store->feeds, FEED_TABLE, MDB_INTEGERKEY},
+                              {&store->keys, "keys", 0},
+                              {&store->crawl, "crawl", 0}};
+    CU_ASSERT_EQUAL_FATAL(lmdb_tables_open(txn, rows, sizeof rows / sizeof *rows, MDB_CREATE),
+                          RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(
         host_rows_open(&fixture->store.hosts, txn, page_db_journal(fixture->store.db)), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(
         body_rows_open(&fixture->store.bodies, txn, page_db_journal(fixture->store.db)), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "keys", MDB_CREATE, &fixture->store.keys), 0);
-    CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "crawl", MDB_CREATE, &fixture->store.crawl), 0);
     CU_ASSERT_EQUAL_FATAL(page_db_txn_commit(fixture->store.db, txn), 0);
 }
 

@@ -1,4 +1,5 @@
 #include "base/core/hash.h"
+#include "store/lmdb/lmdb_result.h"
 #include "store/tables/page_rows.h"
 
 #include "store_fixture.h"
@@ -18,7 +19,9 @@ static MDB_txn *external_begin(ExternalFixture *fixture)
 {
     store_fixture_open(&fixture->store);
     MDB_txn *txn = store_fixture_begin(&fixture->store, false);
-    CU_ASSERT_EQUAL_FATAL(external_rows_open(&fixture->table, txn), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(
+        lmdb_table_open(&fixture->table, txn, EXTERNAL_TABLE, MDB_CREATE | MDB_INTEGERKEY),
+        RESULT_OK);
     return txn;
 }
 

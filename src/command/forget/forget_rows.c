@@ -803,7 +803,8 @@ static Result rows_write_all(Copy *copy, const WarcEnd *end)
         GroupRows groups = 0;
         result = host_rows_open(&hosts, copy->write, NULL);
         if (result == RESULT_OK) {
-            result = group_rows_open(&groups, copy->write);
+            result =
+                lmdb_table_open(&groups, copy->write, GROUP_TABLE, MDB_CREATE | MDB_INTEGERKEY);
         }
         for (uint32_t host = 0; result == RESULT_OK && host < d->n_hosts; host++) {
             if (d->tallies[host].touched || bits_has(d->hosts, host)) {

@@ -64,6 +64,15 @@ Result lmdb_table_open(MDB_dbi *table, MDB_txn *txn, const char *name, unsigned 
     return rc == EACCES ? RESULT_NOT_FOUND : lmdb_result(rc, name);
 }
 
+Result lmdb_tables_open(MDB_txn *txn, const LmdbTable *tables, size_t n, unsigned flags)
+{
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+        rc = lmdb_table_open(tables[i].handle, txn, tables[i].name, tables[i].flags | flags);
+    }
+    return rc;
+}
+
 Result lmdb_get(MDB_txn *txn, MDB_dbi table, MDB_val key, MDB_val *value, const char *what)
 {
     return lmdb_result(mdb_get(txn, table, &key, value), what);

@@ -26,6 +26,15 @@ int lmdb_env_open(MDB_env **env, const char *path, unsigned flags, unsigned max_
 /* Opens a table. RESULT_NOT_FOUND: the transaction only reads, and there is no such table. */
 Result lmdb_table_open(MDB_dbi *table, MDB_txn *txn, const char *name, unsigned flags);
 
+typedef struct LmdbTable {
+    MDB_dbi *handle;
+    const char *name;
+    unsigned flags;
+} LmdbTable;
+
+/* Opens tables, flags with those of each, until one cannot be. */
+Result lmdb_tables_open(MDB_txn *txn, const LmdbTable *tables, size_t n, unsigned flags);
+
 /* ---- Rows: a key and a value, by what is to be done with them ---- */
 
 /* Bytes for LMDB, which only reads what it takes as a pointer to non-const. */

@@ -53,11 +53,6 @@ Result host_parking_bring_back(Schedule *schedule, MDB_txn *txn, uint32_t host, 
 #define KEY_BYTES   12u /* time and host, big-endian: in order of time */
 #define VALUE_BYTES 2u  /* class, failures */
 
-Result wait_rows_open(WaitRows *table, MDB_txn *txn)
-{
-    return lmdb_table_open(table, txn, "waits", MDB_CREATE);
-}
-
 static void write_key(unsigned char key[KEY_BYTES], int64_t until_ms, uint32_t host)
 {
     schedule_store_bytes(key, (uint64_t)until_ms, 8);
@@ -173,14 +168,10 @@ Result host_rows_open(HostRows **out, MDB_txn *txn, Journal *journal)
     if (table == NULL) {
         return RESULT_MEMORY;
     }
-    const unsigned flags = MDB_CREATE | MDB_INTEGERKEY;
-    Result rc = lmdb_table_open(&table->records, txn, "hosts", flags);
-    if (rc == RESULT_OK) {
-        rc = lmdb_table_open(&table->tdm, txn, "usage_files", flags);
-    }
-    if (rc == RESULT_OK) {
-        rc = lmdb_table_open(&table->licences, txn, "licences", flags);
-    }
+    const LmdbTable tables[] = {{&table->records, "hosts", MDB_INTEGERKEY},
+                                {&table->tdm, "usage_files", MDB_INTEGERKEY},
+                                {&table->licences, "licences", MDB_INTEGERKEY}};
+    Result rc = lmdb_tables_open(txn, tables, 3, MDB_CREATE);
     if (rc == RESULT_OK) {
         rc = robots_rows_open(&table->robots, txn);
     }
@@ -438,11 +429,6 @@ uint64_t group_key_of_address(const IpAddress *address)
                              ADDRESS_SEED);
 }
 
-Result group_rows_open(GroupRows *table, MDB_txn *txn)
-{
-    return lmdb_table_open(table, txn, "groups", MDB_CREATE | MDB_INTEGERKEY);
-}
-
 Result group_rows_get(GroupRows table, MDB_txn *txn, uint64_t key, GroupRecord *record)
 {
     *record = (GroupRecord){.hosts = 0};
@@ -462,11 +448,6 @@ Result group_rows_put(GroupRows table, MDB_txn *txn, uint64_t key, const GroupRe
 }
 
 /* ---- Feed table ---- */
-
-Result feed_rows_open(FeedRows *table, MDB_txn *txn)
-{
-    return lmdb_table_open(table, txn, "feeds", MDB_CREATE | MDB_INTEGERKEY);
-}
 
 Result feed_rows_admit(FeedRows table, MDB_txn *txn, uint32_t host, uint64_t feed, size_t most,
                        bool *admitted)

@@ -209,6 +209,7 @@ void host_parking_cure(HostRecord *record);
  * RESULT_FULL, RESULT_IO and the like. */
 
 typedef MDB_dbi WaitRows; /* its handle */
+#define WAIT_TABLE "waits"
 
 typedef struct WaitEntry {
     int64_t until_ms; /* wall time, ms since 1970 */
@@ -216,10 +217,6 @@ typedef struct WaitEntry {
     uint8_t class;    /* FetchClass of the last failure */
     uint8_t failures; /* in a row; 0: it is outside its hours */
 } WaitEntry;
-
-/* In a write transaction a table that is missing is created. RESULT_NOT_FOUND: a read transaction,
- * and there is none. */
-Result wait_rows_open(WaitRows *table, MDB_txn *txn);
 
 /* The entry that follows from the record of a host. False when the host does not wait. */
 bool wait_rows_entry(uint32_t host, const HostRecord *record, WaitEntry *entry);
@@ -242,7 +239,8 @@ Result wait_rows_read(WaitRows table, MDB_txn *txn, const WaitEntry *after, Wait
  * (of IPv6 the first 64 bits, since one machine has all of them), and a record of counters. Which
  * groups a host belongs to is in its HostRecord. */
 
-typedef MDB_dbi GroupRows; /* its handle */
+typedef MDB_dbi GroupRows;   /* its handle */
+#define GROUP_TABLE "groups" /* MDB_INTEGERKEY */
 
 typedef struct GroupRecord {
     uint64_t pages;  /* stored, duplicates not counted */
@@ -254,10 +252,6 @@ typedef struct GroupRecord {
 /* Never 0, which stands for no group. domain: as in domain_registered(). */
 uint64_t group_key_of_domain(const char *domain, size_t length);
 uint64_t group_key_of_address(const IpAddress *address);
-
-/* In a write transaction a table that is missing is created. RESULT_NOT_FOUND: a read transaction,
- * and there is none. */
-Result group_rows_open(GroupRows *table, MDB_txn *txn);
 
 /* An unknown group gives a zeroed record and RESULT_OK. */
 Result group_rows_get(GroupRows table, MDB_txn *txn, uint64_t key, GroupRecord *record);
@@ -271,10 +265,8 @@ Result group_rows_put(GroupRows table, MDB_txn *txn, uint64_t key, const GroupRe
 
 #define FEED_ROWS_MOST 1000u /* feeds of a host */
 
-typedef MDB_dbi FeedRows; /* its handle */
-
-/* In a write transaction; a table that is missing is created. */
-Result feed_rows_open(FeedRows *table, MDB_txn *txn);
+typedef MDB_dbi FeedRows;  /* its handle */
+#define FEED_TABLE "feeds" /* MDB_INTEGERKEY */
 
 /* *admitted: the host has this feed, or had fewer than most (at most FEED_ROWS_MOST) and has it
  * now. */

@@ -17,11 +17,9 @@ typedef struct NearKey {
 
 Result near_rows_open(MDB_txn *txn, NearRows *rows)
 {
-    Result rc = lmdb_table_open(&rows->bands, txn, "near", MDB_CREATE | MDB_DUPSORT | MDB_DUPFIXED);
-    if (rc == RESULT_OK) {
-        rc = lmdb_table_open(&rows->sketches, txn, "near_sketches", MDB_CREATE | MDB_INTEGERKEY);
-    }
-    return rc;
+    const LmdbTable tables[] = {{&rows->bands, "near", MDB_DUPSORT | MDB_DUPFIXED},
+                                {&rows->sketches, "near_sketches", MDB_INTEGERKEY}};
+    return lmdb_tables_open(txn, tables, 2, MDB_CREATE);
 }
 
 static NearKey near_rows_key_of(unsigned band, uint64_t key)

@@ -14,11 +14,6 @@ typedef struct HeldValue {
     uint8_t reserved[3];
 } HeldValue;
 
-Result held_rows_open(HeldRows *table, MDB_txn *txn)
-{
-    return lmdb_table_open(table, txn, "held", MDB_CREATE | MDB_INTEGERKEY);
-}
-
 Result held_rows_put(HeldRows table, MDB_txn *txn, const HeldUrl *url)
 {
     HeldValue held = {.status = url->status, .level = url->level};
@@ -63,11 +58,6 @@ Result held_rows_read(HeldRows table, MDB_txn *txn, uint64_t first, HeldUrl *url
 }
 
 /* ---- Seed table ---- */
-
-Result seed_rows_open(SeedRows *table, MDB_txn *txn)
-{
-    return lmdb_table_open(table, txn, "seeds", MDB_CREATE | MDB_INTEGERKEY);
-}
 
 Result seed_rows_put(SeedRows table, MDB_txn *txn, uint64_t index, const char *tag)
 {
@@ -117,11 +107,6 @@ Result seed_rows_read(SeedRows table, MDB_txn *txn, uint64_t first, SeedEntry *e
 
 #define EXTERNAL_LEVEL 1
 #define EXTERNAL_MOST  ((unsigned long long)1 << 30) /* bytes of a list */
-
-Result external_rows_open(ExternalRows *table, MDB_txn *txn)
-{
-    return lmdb_table_open(table, txn, "external", MDB_CREATE | MDB_INTEGERKEY);
-}
 
 Result external_rows_pack(const char *list, size_t length, Buffer *out)
 {
@@ -178,7 +163,7 @@ Result external_rows_read(MDB_txn *txn, uint64_t index, Buffer *list)
 {
     ExternalRows table = 0;
     MDB_val value = {0};
-    Result rc = lmdb_table_open(&table, txn, "external", MDB_INTEGERKEY);
+    Result rc = lmdb_table_open(&table, txn, EXTERNAL_TABLE, MDB_INTEGERKEY);
     if (rc == RESULT_OK) {
         rc = lmdb_get(txn, table, lmdb_bytes(&index, sizeof index), &value,
                       "read links out of scope");

@@ -22,16 +22,13 @@
  * the rules change, the table says which URLs are to be judged again. */
 
 typedef MDB_dbi HeldRows; /* its handle */
+#define HELD_TABLE "held" /* MDB_INTEGERKEY */
 
 typedef struct HeldUrl {
     uint64_t index; /* of the page */
     int32_t status; /* why */
     uint8_t level;  /* of the schedule, until then */
 } HeldUrl;
-
-/* In a write transaction a table that is missing is created. RESULT_NOT_FOUND: a read transaction,
- * and there is none. */
-Result held_rows_open(HeldRows *table, MDB_txn *txn);
 
 Result held_rows_put(HeldRows table, MDB_txn *txn, const HeldUrl *url);
 /* RESULT_OK when it is not there, too. */
@@ -49,16 +46,13 @@ Result held_rows_read(HeldRows table, MDB_txn *txn, uint64_t first, HeldUrl *url
 
 #define SEED_TAG_BYTES 64u /* a longer tag is cut */
 
-typedef MDB_dbi SeedRows; /* its handle */
+typedef MDB_dbi SeedRows;  /* its handle */
+#define SEED_TABLE "seeds" /* MDB_INTEGERKEY */
 
 typedef struct SeedEntry {
     uint64_t index; /* of the page */
     char tag[SEED_TAG_BYTES + 1];
 } SeedEntry;
-
-/* In a write transaction a table that is missing is created. RESULT_NOT_FOUND: a read transaction,
- * and there is none. */
-Result seed_rows_open(SeedRows *table, MDB_txn *txn);
 
 /* tag: "" or NULL = none; then a tag that is known stays. */
 Result seed_rows_put(SeedRows table, MDB_txn *txn, uint64_t index, const char *tag);
@@ -75,10 +69,8 @@ Result seed_rows_read(SeedRows table, MDB_txn *txn, uint64_t first, SeedEntry *e
  * Zstandard. A list is, for each link, one byte, its kind (parse/html/html.h), then its URL and a
  * NUL. */
 
-typedef MDB_dbi ExternalRows; /* its handle */
-
-/* In a write transaction; a table that is missing is created. */
-Result external_rows_open(ExternalRows *table, MDB_txn *txn);
+typedef MDB_dbi ExternalRows;     /* its handle */
+#define EXTERNAL_TABLE "external" /* MDB_INTEGERKEY */
 
 /* Replaces the list of a page; without a byte it has none. */
 Result external_rows_put(ExternalRows table, MDB_txn *txn, uint64_t index, const char *list,

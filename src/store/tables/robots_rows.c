@@ -43,14 +43,10 @@ Result robots_rows_open(RobotsRows **out, MDB_txn *txn)
     }
     buffer_init(&table->packed, ZSTD_COMPRESSBOUND(TEXT_MOST) + sizeof(TextHead));
     buffer_init(&table->scratch, TEXT_MOST);
-    const unsigned flags = MDB_CREATE | MDB_INTEGERKEY;
-    Result rc = lmdb_table_open(&table->robots, txn, "robots", flags);
-    if (rc == RESULT_OK) {
-        rc = lmdb_table_open(&table->history, txn, "robots_history", flags);
-    }
-    if (rc == RESULT_OK) {
-        rc = lmdb_table_open(&table->texts, txn, "robots_texts", flags);
-    }
+    const LmdbTable tables[] = {{&table->robots, "robots", MDB_INTEGERKEY},
+                                {&table->history, "robots_history", MDB_INTEGERKEY},
+                                {&table->texts, "robots_texts", MDB_INTEGERKEY}};
+    Result rc = lmdb_tables_open(txn, tables, 3, MDB_CREATE);
     if (rc != RESULT_OK) {
         robots_rows_close(table);
         return rc;
