@@ -590,7 +590,9 @@ Result audit_run(Audit *audit, const AuditOptions *options, PageDB *db, Buffer *
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     Result opened = audit_robots_init(&audit->robots, db, options->directory,
                                       audit_delays_agent(&audit->delays), &audit->hosts);
-    rc = rc == RESULT_OK ? opened : rc;
+    if (rc == RESULT_OK) {
+        rc = opened;
+    }
     if (rc == RESULT_OK) {
         Path path;
         (void)file_path(&path, "%s/crawl.log", options->directory);

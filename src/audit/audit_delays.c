@@ -583,10 +583,14 @@ Result audit_delays_read(AuditDelays *delays, const char *directory, Buffer *err
     *delays = (AuditDelays){.is_known = false};
     const AuditChanges *changes = &delays->changes;
     Result rc = config_init(&delays->config);
-    rc = rc == RESULT_OK ? audit_delays_read_config(delays, directory, error) : rc;
+    if (rc == RESULT_OK) {
+        rc = audit_delays_read_config(delays, directory, error);
+    }
     delays->is_known = rc == RESULT_OK;
     Result of_log = audit_changes_read(&delays->changes, directory);
-    of_log = of_log == RESULT_OK ? go_back(delays) : of_log;
+    if (of_log == RESULT_OK) {
+        of_log = go_back(delays);
+    }
     if (changes->is_whole) {
         delays->since = changes->since;
     } else if (changes->n > 0 &&

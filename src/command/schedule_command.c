@@ -114,7 +114,9 @@ static Result schedule_refused_put_back(Refused *refused, MDB_txn *txn, Schedule
         return RESULT_FULL;
     }
     Result rc = schedule_put(schedule, txn, page->host, level, page->index);
-    rc = rc == RESULT_OK ? host_rows_get(hosts, txn, page->host, &record) : rc;
+    if (rc == RESULT_OK) {
+        rc = host_rows_get(hosts, txn, page->host, &record);
+    }
     if (rc == RESULT_OK) {
         record.urls += page->status == 0; /* what was refused in its turn is counted already */
         rc = host_rows_put(hosts, txn, page->host, &record);
@@ -135,8 +137,12 @@ static Result in_transaction(Refused *refused, Piece *piece, uint64_t first)
         return RESULT_IO;
     }
     Result rc = schedule_open(&schedule, txn, NULL, page_db_journal(refused->db));
-    rc = rc == RESULT_OK ? host_rows_open(&hosts, txn, page_db_journal(refused->db)) : rc;
-    rc = rc == RESULT_OK ? piece(refused, txn, schedule, hosts, first) : rc;
+    if (rc == RESULT_OK) {
+        rc = host_rows_open(&hosts, txn, page_db_journal(refused->db));
+    }
+    if (rc == RESULT_OK) {
+        rc = piece(refused, txn, schedule, hosts, first);
+    }
     rc = page_db_txn_end(refused->db, txn, rc);
     host_rows_close(hosts);
     schedule_close(schedule);
@@ -228,9 +234,12 @@ static Result schedule_refused_bring_back(Refused *refused, MDB_txn *txn, Schedu
             continue;
         }
         rc = host_rows_get(hosts, txn, host, &record);
-        rc = rc == RESULT_OK ? host_parking_bring_back(schedule, txn, host, &record, &urls, &level)
-                             : rc;
-        rc = rc == RESULT_OK ? host_rows_put(hosts, txn, host, &record) : rc;
+        if (rc == RESULT_OK) {
+            rc = host_parking_bring_back(schedule, txn, host, &record, &urls, &level);
+        }
+        if (rc == RESULT_OK) {
+            rc = host_rows_put(hosts, txn, host, &record);
+        }
         refused->n_hosts++;
         refused->n_urls += urls;
     }

@@ -12,6 +12,7 @@
 #include "crawl/exit_status.h"
 #include "crawl/fault.h"
 #include "ingest/page/seed_places.h"
+#include "store/lmdb/lmdb_result.h"
 #include "store/pages/page_db_open.h"
 
 /* ---- Crawl open ---- */
@@ -98,7 +99,7 @@ static Result crawl_view_open_tables(CrawlView *view)
         rc = schedule_open(&view->schedule, txn, NULL, page_db_journal(view->db));
     }
     if (rc == RESULT_OK) {
-        rc = group_rows_open(&view->groups, txn);
+        rc = lmdb_table_open(&view->groups, txn, GROUP_TABLE, MDB_INTEGERKEY);
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     if (rc == RESULT_OK) {
@@ -124,7 +125,7 @@ static Result crawl_view_find_places(CrawlView *view)
     if (page_db_txn_begin(view->db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = seed_rows_open(&store.seeds, txn);
+    Result rc = lmdb_table_open(&store.seeds, txn, SEED_TABLE, MDB_INTEGERKEY);
     if (page_db_txn_commit(view->db, txn) != page_db_error_ok || rc != RESULT_OK) {
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc == RESULT_OK ? RESULT_IO : rc;
     }
@@ -144,7 +145,9 @@ int crawl_view_open(CrawlView *view, const char *command, const char *directory)
     }
     view->directory = strdup(directory);
     Result rc = view->directory == NULL ? RESULT_MEMORY : config_init(&view->config);
-    rc = rc == RESULT_OK ? crawl_view_open_tables(view) : rc;
+    if (rc == RESULT_OK) {
+        rc = crawl_view_open_tables(view);
+    }
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno %s: %s: %s\n", command, directory, result_name(rc));
         crawl_view_close(view);

@@ -95,7 +95,9 @@ Result when_parse_day(const char *text, WallTime now, WallTime *from, WallTime *
         from->us = now.us - now.us % DAY_US - (text[0] == 'y' ? DAY_US : 0);
     } else {
         rc = leading_date(text, from, &rest);
-        rc = rc == RESULT_OK && *rest != '\0' ? RESULT_INVALID : rc;
+        if (rc == RESULT_OK && *rest != '\0') {
+            rc = RESULT_INVALID;
+        }
     }
     until->us = from->us + DAY_US;
     return rc;

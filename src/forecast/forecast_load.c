@@ -19,18 +19,10 @@ Result forecast_load_add(ForecastLoad *load, const HostLoad *host)
     return array_add(&load->hosts, &load->n, sizeof *host, host);
 }
 
-static int forecast_load_by_address(const void *a, const void *b)
-{
-    const HostLoad *x = a;
-    const HostLoad *y = b;
-    return (x->pace.address > y->pace.address) - (x->pace.address < y->pace.address);
-}
-
 void forecast_load_sort(ForecastLoad *load)
 {
-    if (load->n > 0) {
-        qsort(load->hosts, load->n, sizeof *load->hosts, forecast_load_by_address);
-    }
+    array_sort(load->hosts, load->n, sizeof *load->hosts, ARRAY_KEY(HostLoad, pace.address),
+               ARRAY_NO_KEY);
 }
 
 void forecast_load_destroy(ForecastLoad *load)

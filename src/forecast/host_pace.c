@@ -46,9 +46,9 @@ Result host_pace_find(HostPaces *paces, MDB_txn *txn, uint32_t host, const HostR
     const char *why = NULL;
     Result rc = host_pace_config(paces, txn, host, &values);
     *pace = (HostPace){.address = record->address, .most = values.limits_pages_per_host};
-    rc = rc == RESULT_OK
-             ? hours_book_get(&paces->hours, values.politeness_hours, &pace->hours, &why)
-             : rc;
+    if (rc == RESULT_OK) {
+        rc = hours_book_get(&paces->hours, values.politeness_hours, &pace->hours, &why);
+    }
     pace->host_s = host_delays_host_s(&values, record, paces->typical_ms);
     pace->host_s /= pace->hours == NULL ? 1 : hours_share(pace->hours);
     pace->address_s = host_delays_address_s(&values, record, paces->typical_ms);

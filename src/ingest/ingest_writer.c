@@ -329,7 +329,9 @@ static Result run_chore(IngestWriter *writer, Batch *batch, const IngestChore *c
 static Result ingest_writer_apply(IngestWriter *writer, Batch *batch, const IngestChore *chore)
 {
     Result rc = batch->n_pages > 0 ? host_places_apply(&writer->places, batch) : RESULT_OK;
-    rc = rc == RESULT_OK && batch->n_pages > 0 ? page_way_apply(batch) : rc;
+    if (rc == RESULT_OK && batch->n_pages > 0) {
+        rc = page_way_apply(batch);
+    }
     return rc == RESULT_OK && chore != NULL ? run_chore(writer, batch, chore) : rc;
 }
 
@@ -584,12 +586,15 @@ Result ingest_writer_init(IngestWriter *writer, const IngestOptions *options,
     Result rc = page_db_txn_begin(store->db, true, &txn) == 0 ? RESULT_OK : RESULT_IO;
     if (rc == RESULT_OK) {
         rc = ingest_kept_read(txn, store->crawl, KEPT_TOTALS, &writer->totals);
-        rc = rc == RESULT_OK ? ingest_kept_read(txn, store->crawl, KEPT_REVISITS, &writer->visits)
-                             : rc;
-        rc = rc == RESULT_OK ? ingest_kept_read(txn, store->crawl, KEPT_WALLS, &writer->walls) : rc;
-        rc = rc == RESULT_OK
-                 ? ingest_kept_read(txn, store->crawl, KEPT_LOG_SERIAL, &writer->log_serial)
-                 : rc;
+        if (rc == RESULT_OK) {
+            rc = ingest_kept_read(txn, store->crawl, KEPT_REVISITS, &writer->visits);
+        }
+        if (rc == RESULT_OK) {
+            rc = ingest_kept_read(txn, store->crawl, KEPT_WALLS, &writer->walls);
+        }
+        if (rc == RESULT_OK) {
+            rc = ingest_kept_read(txn, store->crawl, KEPT_LOG_SERIAL, &writer->log_serial);
+        }
         ingest_writer_publish_one(writer, txn);
         page_db_txn_abort(store->db, txn);
     }

@@ -104,7 +104,9 @@ static Result archive_open_tables(Archive *archive, WarcEnd *end)
         return RESULT_IO;
     }
     Result rc = payload_index_open(&archive->payloads, txn, true);
-    rc = rc == RESULT_OK ? capture_index_open(&archive->captures, txn, true) : rc;
+    if (rc == RESULT_OK) {
+        rc = capture_index_open(&archive->captures, txn, true);
+    }
     if (rc == RESULT_OK) {
         rc = warc_end_get(txn, end);
         rc = rc == RESULT_NOT_FOUND ? warc_end_put(txn, end) : rc;
@@ -441,7 +443,9 @@ void archive_describe(ArchiveRecorder *recorder, WarcGroup *group, const FetchRe
                          .expiry = {fetch->answer.tls.expiry_s * 1000000}};
         rc = warc_metadata_tls(fields, &words);
     }
-    rc = rc == RESULT_OK ? warc_metadata_usage(fields, fetch->answer.usage) : rc;
+    if (rc == RESULT_OK) {
+        rc = warc_metadata_usage(fields, fetch->answer.usage);
+    }
     if (rc == RESULT_OK && found != NULL) {
         rc = warc_metadata_page(fields, found);
     }

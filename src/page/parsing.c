@@ -283,7 +283,9 @@ Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archiv
     parsing->context = context;
     atomic_init(&parsing->n_wanted, config_threads(options->config.parse_threads));
     Result rc = share_options(parsing, options);
-    rc = rc == RESULT_OK ? queue_init(&parsing->queue, (size_t)options->config.parse_queue) : rc;
+    if (rc == RESULT_OK) {
+        rc = queue_init(&parsing->queue, (size_t)options->config.parse_queue);
+    }
     if (rc != RESULT_OK) {
         shared_destroy(&parsing->options);
         free(parsing);

@@ -186,7 +186,9 @@ static Result recorded_steps(MDB_txn *txn, DedupSteps *steps)
     Buffer text = {.limit = BUFFER_NO_LIMIT};
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     Result rc = buffer_append(&text, value.mv_data, value.mv_size);
-    rc = rc == RESULT_OK ? dedup_parse_steps(buffer_string(&text), steps, &error) : rc;
+    if (rc == RESULT_OK) {
+        rc = dedup_parse_steps(buffer_string(&text), steps, &error);
+    }
     buffer_destroy(&text);
     buffer_destroy(&error);
     return rc;

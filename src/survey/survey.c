@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
 #include "store/schedule/schedule_read.h"
 #include "store/pages/page_db_read.h"
 
@@ -99,13 +100,6 @@ void survey_result_destroy(SurveyResult *result)
 
 /* ---- one host ---- */
 
-static int survey_by_host(const void *a, const void *b)
-{
-    const Remembered *x = a;
-    const Remembered *y = b;
-    return (x->host > y->host) - (x->host < y->host);
-}
-
 /* Whether enough time has passed since the survey before for a difference to mean something. */
 static bool is_later(const Pass *pass)
 {
@@ -116,7 +110,6 @@ static double speed_of(const Pass *pass, const SurveyRow *row)
 {
     Survey *survey = pass->survey;
     const HostRecord *record = &row->record;
-    Remembered key = {.host = row->host};
     int64_t now_ms = pass->options->now.us / 1000;
     if (record->fetches == 0 || now_ms - record->last_fetch_ms > SURVEY_LATELY_MS) {
         return 0;
@@ -128,7 +121,8 @@ static double speed_of(const Pass *pass, const SurveyRow *row)
     const Remembered *before =
         survey->n_before == 0 || !is_later(pass)
             ? NULL
-            : bsearch(&key, survey->before, survey->n_before, sizeof key, survey_by_host);
+            : array_find(survey->before, survey->n_before, sizeof *survey->before,
+                         ARRAY_KEY(Remembered, host), row->host);
     double seconds = before != NULL ? (double)(pass->options->now.us - survey->time_before.us) / 1e6
                                     : (double)(now_ms - record->first_fetch_ms) / 1e3;
     double fetches = before != NULL ? (double)record->fetches - (double)before->fetches

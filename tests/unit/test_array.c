@@ -41,6 +41,60 @@ static void the_room_follows_from_the_number(void)
     }
 }
 
+typedef struct Thing {
+    char name;
+    uint64_t wide;
+    uint32_t narrow;
+    bool flag;
+} Thing;
+
+/* The names in order. */
+static void names_of(const Thing *things, size_t n, char *names)
+{
+    for (size_t i = 0; i < n; i++) {
+        names[i] = things[i].name;
+    }
+    names[n] = '\0';
+}
+
+static void elements_are_sorted_by_one_member_and_then_another(void)
+{
+    char names[8];
+    Thing things[] = {{'a', UINT64_MAX, 2, false},
+                      {'b', 1, 7, true},
+                      {'c', UINT64_C(1) << 40, 2, true},
+                      {'d', 1, 0, false}};
+    array_sort(things, 4, sizeof *things, ARRAY_KEY(Thing, wide), ARRAY_KEY(Thing, narrow));
+    names_of(things, 4, names);
+    CU_ASSERT_STRING_EQUAL(names, "dbca");
+    array_sort(things, 4, sizeof *things, ARRAY_FALLING(Thing, flag), ARRAY_KEY(Thing, wide));
+    names_of(things, 4, names);
+    CU_ASSERT_STRING_EQUAL(names, "bcda");
+    array_sort(things, 4, sizeof *things, ARRAY_FALLING(Thing, narrow), ARRAY_FALLING(Thing, wide));
+    names_of(things, 4, names);
+    CU_ASSERT_STRING_EQUAL(names, "bacd");
+    array_sort(NULL, 0, sizeof *things, ARRAY_KEY(Thing, wide), ARRAY_NO_KEY);
+}
+
+static void every_element_of_a_sorted_array_is_found_and_no_other(void)
+{
+    Thing things[100];
+    for (size_t i = 0; i < 100; i++) {
+        things[i] = (Thing){.narrow = (uint32_t)(2 * i + 1)};
+    }
+    for (uint32_t number = 0; number <= 202; number++) {
+        const Thing *found =
+            array_find(things, 100, sizeof *things, ARRAY_KEY(Thing, narrow), number);
+        bool is_there = number % 2 == 1 && number < 200;
+        CU_ASSERT_PTR_EQUAL(found, is_there ? &things[number / 2] : NULL);
+    }
+    CU_ASSERT_PTR_NULL(array_find(NULL, 0, sizeof *things, ARRAY_KEY(Thing, narrow), 1));
+}
+
 UNIT_MAIN("array", {"elements keep their order and values", elements_keep_their_order_and_values},
           {"an array that shrinks may grow again", an_array_that_shrinks_may_grow_again},
-          {"the room follows from the number", the_room_follows_from_the_number})
+          {"the room follows from the number", the_room_follows_from_the_number},
+          {"elements are sorted by one member and then another",
+           elements_are_sorted_by_one_member_and_then_another},
+          {"every element of a sorted array is found and no other",
+           every_element_of_a_sorted_array_is_found_and_no_other})

@@ -7,13 +7,19 @@
  *
  *     rc = array_add(&list->items, &list->n, sizeof *list->items, &item);
  *
+ * A sorted one is ordered by one or two members, numbers without sign, and searched by one:
+ *
+ *     array_sort(hosts, n, sizeof *hosts, ARRAY_KEY(Host, address), ARRAY_NO_KEY);
+ *
  * Owns: nothing; the memory is freed by the caller.
  * Threads: an array belongs to its caller.
  * Errors: RESULT_MEMORY; the array is as before. */
 #ifndef BASE_MEMORY_ARRAY_H
 #define BASE_MEMORY_ARRAY_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,5 +53,24 @@ static inline Result array_add(void *place, size_t *n, size_t bytes, const void 
     *n += 1;
     return RESULT_OK;
 }
+
+/* A member of 8, 4 or 1 bytes. */
+typedef struct ArrayKey {
+    size_t offset;
+    size_t bytes; /* 0: none */
+    bool falls;   /* the greatest first */
+} ArrayKey;
+
+#define ARRAY_KEY(type, member)                                                                    \
+    ((ArrayKey){offsetof(type, member), sizeof(((type *)NULL)->member), false})
+#define ARRAY_FALLING(type, member)                                                                \
+    ((ArrayKey){offsetof(type, member), sizeof(((type *)NULL)->member), true})
+#define ARRAY_OF_NUMBERS ((ArrayKey){0, sizeof(uint64_t), false})
+#define ARRAY_NO_KEY     ((ArrayKey){0, 0, false})
+
+/* Sorts n elements by one member, and where that is the same by the other. */
+void array_sort(void *array, size_t n, size_t bytes, ArrayKey by, ArrayKey then);
+/* An element whose member is this number, of an array that is sorted by it, rising; NULL: none. */
+void *array_find(const void *array, size_t n, size_t bytes, ArrayKey by, uint64_t number);
 
 #endif

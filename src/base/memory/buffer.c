@@ -50,7 +50,9 @@ void buffer_fit(Buffer *buffer)
 
 static Result buffer_fail(Buffer *buffer, Result rc)
 {
-    buffer->failed = buffer->failed == RESULT_OK ? rc : buffer->failed;
+    if (buffer->failed == RESULT_OK) {
+        buffer->failed = rc;
+    }
     return rc;
 }
 

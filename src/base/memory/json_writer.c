@@ -19,7 +19,9 @@ void json_init(JsonWriter *json, Buffer *out)
 
 static void json_writer_keep(JsonWriter *json, Result rc)
 {
-    json->result = json->result == RESULT_OK ? rc : json->result;
+    if (json->result == RESULT_OK) {
+        json->result = rc;
+    }
 }
 
 /* Length of the UTF-8 sequence that begins there; 0 when it is none. Source: Unicode 15, table 3-7.

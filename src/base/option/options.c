@@ -314,8 +314,12 @@ Result options_copy(Options *options, const Options *from)
         const char *text =
             from->specs[i].type == OPTION_TEXT ? *(char *const *)field : from->texts[i];
         rc = options_store(options, i, text, &value);
-        rc = rc == RESULT_OK ? options_replace(&options->texts[i], from->texts[i]) : rc;
-        rc = rc == RESULT_OK ? options_replace(&options->origins[i], from->origins[i]) : rc;
+        if (rc == RESULT_OK) {
+            rc = options_replace(&options->texts[i], from->texts[i]);
+        }
+        if (rc == RESULT_OK) {
+            rc = options_replace(&options->origins[i], from->origins[i]);
+        }
     }
     return rc == RESULT_OK ? options_copy_sites(options, from) : rc;
 }

@@ -179,7 +179,9 @@ static Result text_copy(ForgetTexts *texts, const char *name, FILE *in, FILE *ou
             rc = result_of_errno(errno);
         }
     }
-    rc = rc == RESULT_OK && ferror(in) != 0 ? RESULT_IO : rc;
+    if (rc == RESULT_OK && ferror(in) != 0) {
+        rc = RESULT_IO;
+    }
     free(line);
     buffer_destroy(&text);
     return rc;

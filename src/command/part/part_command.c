@@ -52,13 +52,16 @@ static Result write_member(PartCopy *copy, const char *bytes, size_t length, uin
         size_t used = 0;
         buffer_reset(&copy->member);
         rc = warc_decompressor_read(copy->decompressor, bytes, length, &copy->plain, &used);
-        rc = rc == RESULT_OK ? warc_compressor_append(copy->compressor, copy->plain.data,
-                                                      copy->plain.length, &copy->member)
-                             : rc;
+        if (rc == RESULT_OK) {
+            rc = warc_compressor_append(copy->compressor, copy->plain.data, copy->plain.length,
+                                        &copy->member);
+        }
         bytes = buffer_string(&copy->member);
         length = copy->member.length;
     }
-    rc = rc == RESULT_OK ? copy->sink->write(copy->sink->context, bytes, length) : rc;
+    if (rc == RESULT_OK) {
+        rc = copy->sink->write(copy->sink->context, bytes, length);
+    }
     *written = length;
     copy->counts->bytes += rc == RESULT_OK ? length : 0;
     copy->counts->records += rc == RESULT_OK ? 1 : 0;
@@ -75,7 +78,9 @@ static Result write_record(PartCopy *copy, const WarcRecord *record, WarcBytes m
         rc = write_member(copy, copy->info.data, copy->info.length, &length);
     }
     uint64_t offset = copy->counts->bytes;
-    rc = rc == RESULT_OK ? write_member(copy, member.bytes, member.length, &length) : rc;
+    if (rc == RESULT_OK) {
+        rc = write_member(copy, member.bytes, member.length, &length);
+    }
     if (rc == RESULT_OK && copy->sink->index != NULL) {
         WarcRecord placed = *record;
         placed.offset = offset;
@@ -117,15 +122,18 @@ static Result copy_original(PartCopy *copy, const WarcRecord *revisit)
     if (rc == RESULT_OK && was_copied(copy, place.filename, place.offset)) {
         return RESULT_OK;
     }
-    rc = rc == RESULT_OK ? warc_reader_open_in(&reader, copy->wanted->directory, place.filename)
-                         : rc;
+    if (rc == RESULT_OK) {
+        rc = warc_reader_open_in(&reader, copy->wanted->directory, place.filename);
+    }
     if (rc == RESULT_OK) {
         warc_reader_seek(reader, place.offset);
         rc = warc_reader_next(reader, &record);
     }
     if (rc == RESULT_OK) {
         rc = write_record(copy, &record, warc_reader_member(reader, &record));
-        rc = rc == RESULT_OK ? note_copied(copy, place.filename, place.offset) : rc;
+        if (rc == RESULT_OK) {
+            rc = note_copied(copy, place.filename, place.offset);
+        }
         copy->counts->captures++;
         copy->counts->originals++;
     } else if (rc != RESULT_MEMORY) {
@@ -173,7 +181,9 @@ static Result part_copy_take(PartCopy *copy, const WarcRecord *record)
         if (record->type == WARC_REVISIT && !copy->all) {
             rc = copy_original(copy, record);
         }
-        rc = rc == RESULT_OK ? write_record(copy, record, text_source_member(copy->source)) : rc;
+        if (rc == RESULT_OK) {
+            rc = write_record(copy, record, text_source_member(copy->source));
+        }
         copy->counts->captures++;
         return rc == RESULT_OK ? note_copied(copy, copy->file->name, record->offset) : rc;
     }
@@ -185,7 +195,9 @@ static Result part_copy_take(PartCopy *copy, const WarcRecord *record)
 static Result copy_next(PartCopy *copy, const WarcRecord **record)
 {
     Result rc = text_source_next_record(copy->source, record);
-    rc = rc == RESULT_OK ? part_copy_take(copy, *record) : rc;
+    if (rc == RESULT_OK) {
+        rc = part_copy_take(copy, *record);
+    }
     progress_show(copy->progress, copy->done_bytes + text_source_position(copy->source),
                   copy->jobs.bytes, copy->counts->records, mono_now());
     return rc;

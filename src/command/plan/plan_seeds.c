@@ -5,9 +5,11 @@
 #include <string.h>
 #include <math.h>
 
+#include "base/memory/array.h"
 #include "base/memory/file.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
+#include "store/lmdb/lmdb_result.h"
 #include "store/pages/page_db_read.h"
 #include "base/memory/json_writer.h"
 #include "base/memory/map.h"
@@ -159,17 +161,6 @@ static double plan_host_per_day(const PlanHost *host)
     return DAY_S / fmax(fmax(host->pace.host_s, host->pace.address_s), LEAST_S);
 }
 
-/* Those that count first, of one address side by side. */
-static int plan_hosts_by_address(const void *a, const void *b)
-{
-    const PlanHost *x = a;
-    const PlanHost *y = b;
-    if (x->is_open != y->is_open) {
-        return x->is_open ? -1 : 1;
-    }
-    return (x->pace.address > y->pace.address) - (x->pace.address < y->pace.address);
-}
-
 /* What an address allows: no more than its hosts by themselves, nor one after the other. */
 static void take_address_sum(PlanSums *sums, const PlanHost *first, size_t n)
 {
@@ -202,9 +193,8 @@ static PlanSums plan_hosts_sum(PlanHosts *hosts)
     for (size_t i = 0; i < hosts->n; i++) {
         sums.hosts += hosts->hosts[i].has_seed;
     }
-    if (hosts->n > 0) {
-        qsort(hosts->hosts, hosts->n, sizeof *hosts->hosts, plan_hosts_by_address);
-    }
+    array_sort(hosts->hosts, hosts->n, sizeof *hosts->hosts, ARRAY_FALLING(PlanHost, is_open),
+               ARRAY_KEY(PlanHost, pace.address));
     for (size_t first = 0; first < hosts->n && hosts->hosts[first].is_open;) {
         size_t end = first + 1;
         uint64_t address = hosts->hosts[first].pace.address;
@@ -400,7 +390,7 @@ static Result plan_verdicts_take_all(Look *look)
     SeedEntry entries[PIECE];
     size_t n = PIECE;
     uint64_t next = 0;
-    Result rc = seed_rows_open(&look->seeds, look->txn);
+    Result rc = lmdb_table_open(&look->seeds, look->txn, SEED_TABLE, MDB_INTEGERKEY);
     while (rc == RESULT_OK && n == PIECE) {
         rc = seed_rows_read(look->seeds, look->txn, next, entries, PIECE, &n);
         for (size_t i = 0; i < n && rc == RESULT_OK; i++) {

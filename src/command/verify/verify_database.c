@@ -259,8 +259,9 @@ static Result check_fronts(Database *database)
         size_t found = 0;
         bool parked = false;
         rc = schedule_head(database->schedule, database->txn, host, NULL, &best, 1, &found);
-        rc = rc == RESULT_OK ? schedule_is_parked(database->schedule, database->txn, host, &parked)
-                             : rc;
+        if (rc == RESULT_OK) {
+            rc = schedule_is_parked(database->schedule, database->txn, host, &parked);
+        }
         with_entries += parked ? 0 : found;
         if (rc == RESULT_OK && found > 0 &&
             parked != verify_database_is_aside(database->states[host])) {

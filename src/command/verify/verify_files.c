@@ -96,7 +96,9 @@ static Result find_lost(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64
         }
         verify_captures_tell_lost(verify, i);
         rc = schedule == NULL ? RESULT_OK : verify_schedule_again(verify, txn, schedule, i);
-        rc = rc == RESULT_OK ? forget_capture(verify, txn, captures, i) : rc;
+        if (rc == RESULT_OK) {
+            rc = forget_capture(verify, txn, captures, i);
+        }
         ++*lost;
     }
     return rc;
@@ -408,7 +410,9 @@ static Result verify_missing_read_index(Walk *walk, FILE *file, const char *name
             rc = walk->verify->db == NULL ? RESULT_OK : verify_missing_take_page(walk, entry.url);
         }
     }
-    rc = rc == RESULT_OK && ferror(file) ? RESULT_IO : rc;
+    if (rc == RESULT_OK && ferror(file)) {
+        rc = RESULT_IO;
+    }
     free(line);
     buffer_destroy(&scratch);
     return rc;

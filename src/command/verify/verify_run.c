@@ -232,7 +232,9 @@ static Result note_errand(Verify *verify, const WarcRecord *record)
     url_init(&base);
     url_init(&target);
     Result rc = url_parse(&base, NULL, record->uri.bytes, record->uri.length);
-    rc = rc == RESULT_OK ? url_parse(&target, &base, field.value, field.value_length) : rc;
+    if (rc == RESULT_OK) {
+        rc = url_parse(&target, &base, field.value, field.value_length);
+    }
     if (rc == RESULT_OK) {
         rc = map_put(&verify->errands, url_key(target.href, target.length), verify);
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
 #include "base/option/option.h"
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
@@ -19,13 +20,6 @@
 
 #define SHOWN 50u
 
-static int by_start(const void *a, const void *b)
-{
-    const FlightCopy *x = a;
-    const FlightCopy *y = b;
-    return (x->start.ns > y->start.ns) - (x->start.ns < y->start.ns);
-}
-
 static void say_all(Desk *desk, const DeskRequest *request, MonoTime now)
 {
     const AgentParts *parts = desk->helm->parts;
@@ -34,9 +28,7 @@ static void say_all(Desk *desk, const DeskRequest *request, MonoTime now)
     for (unsigned i = 0; all != NULL && i < atomic_load(&parts->n_fetchers); i++) {
         n += flights_copy(fetcher_flights(parts->fetchers[i]), all + n, SHOWN);
     }
-    if (n > 0) {
-        qsort(all, n, sizeof *all, by_start);
-    }
+    array_sort(all, n, sizeof *all, ARRAY_KEY(FlightCopy, start.ns), ARRAY_NO_KEY);
     for (size_t i = 0; i < n; i++) {
         if (i < SHOWN) {
             desk_say(desk, request->client, "%lld %s",

@@ -138,7 +138,9 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log, Buffer *err
     }
     if (rc == RESULT_OK && parts->cluster != NULL) {
         rc = cluster_part_open(parts->cluster, parts->ingest, &parts->results, error);
-        rc = rc == RESULT_OK ? cluster_part_score(parts->cluster, parts->scoring) : rc;
+        if (rc == RESULT_OK) {
+            rc = cluster_part_score(parts->cluster, parts->scoring);
+        }
     }
     if (rc == RESULT_OK && scoring_chore(parts->scoring, &chore)) {
         ingest_add_chore(parts->ingest, &chore);
@@ -329,8 +331,12 @@ static Result parsing_parts_new(AgentParts *parts, Buffer *error)
 {
     ParsingOptions options;
     Result rc = rule_parts_share(parts, error);
-    rc = rc == RESULT_OK ? build_classifier(parts, error) : rc;
-    rc = rc == RESULT_OK ? read_options(parts, &options, error) : rc;
+    if (rc == RESULT_OK) {
+        rc = build_classifier(parts, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = read_options(parts, &options, error);
+    }
     return rc != RESULT_OK ? rc
                            : parsing_new(&parts->parsing, &options, parts->archive, &parts->stats,
                                          wires_parsed, wires_skipped, parts);

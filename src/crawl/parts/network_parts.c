@@ -52,7 +52,9 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
     Result rc = read_politeness(config, &parts->politeness, error);
-    rc = rc == RESULT_OK ? port_set_parse(&parts->ports, config->scope_ports, error) : rc;
+    if (rc == RESULT_OK) {
+        rc = port_set_parse(&parts->ports, config->scope_ports, error);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -210,7 +212,9 @@ static Result build_names(AgentParts *parts, Buffer *error)
     tls_sessions_init(&parts->sessions, (size_t)config->fetch_tls_sessions);
     parts->has_sessions = true;
     rc = open_trust(parts, error);
-    rc = rc == RESULT_OK ? build_signer(parts, error) : rc;
+    if (rc == RESULT_OK) {
+        rc = build_signer(parts, error);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -319,7 +323,9 @@ Result network_parts_change(AgentParts *parts, Buffer *error)
 static Result build_fetch(AgentParts *parts, Buffer *error)
 {
     Result rc = build_names(parts, error);
-    rc = rc == RESULT_OK ? make_fetchers(parts) : rc;
+    if (rc == RESULT_OK) {
+        rc = make_fetchers(parts);
+    }
     atomic_store(&parts->n_fetching, atomic_load(&parts->n_fetchers));
     return rc;
 }

@@ -181,7 +181,9 @@ static Result take_over(Settings *settings, const Config *fresh, const char *who
         *changed = options_take(options, &fresh->options, is_live, settings);
         rc = check_budget(settings->options->config, error);
     }
-    rc = rc == RESULT_OK ? settings_apply(settings, error) : rc;
+    if (rc == RESULT_OK) {
+        rc = settings_apply(settings, error);
+    }
     if (rc == RESULT_OK) {
         option_changes_tell(&before.options, &fresh->options, tell_change, &asker);
         option_changes_tell_sites(&before.options, &fresh->options, tell_change, &asker);

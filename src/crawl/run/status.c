@@ -221,14 +221,18 @@ Result status_progress(const StatusSample *before, const StatusSample *now, unsi
         words_bytes((double)now->bytes, bytes), (unsigned long long)now->urls_queued,
         (unsigned long long)now->hosts, now->fetch.active, (unsigned long long)now->by_status[0]);
     Buffer limit = {.limit = 4096};
-    rc = rc == RESULT_OK ? status_tell_limit(before, now, &limit) : rc;
+    if (rc == RESULT_OK) {
+        rc = status_tell_limit(before, now, &limit);
+    }
     /* What binds is kept whole; what does not fit is cut before it. */
     size_t room = columns > limit.length + 1 ? columns - limit.length - 1 : 0;
     if (rc == RESULT_OK && out->length > room) {
         out->length = room > 0 ? room - 1 : 0;
         rc = room > 0 ? buffer_append_char(out, ' ') : rc;
     }
-    rc = rc == RESULT_OK ? buffer_append(out, limit.data, limit.length) : rc;
+    if (rc == RESULT_OK) {
+        rc = buffer_append(out, limit.data, limit.length);
+    }
     buffer_destroy(&limit);
     if (out->length >= columns && columns > 1) {
         out->length = columns - 1;

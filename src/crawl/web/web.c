@@ -596,7 +596,9 @@ static Result web_open_all(Web *web, const Config *config, const CrawlStore *sto
         rc = *config->control_token_file == '\0'
                  ? buffer_printf(&path, "%s/" TOKEN_NAME, web->directory)
                  : buffer_append_string(&path, config->control_token_file);
-        rc = rc == RESULT_OK ? web_token_read(buffer_string(&path), &web->token, error) : rc;
+        if (rc == RESULT_OK) {
+            rc = web_token_read(buffer_string(&path), &web->token, error);
+        }
         buffer_destroy(&path);
     }
     if (rc == RESULT_OK) {

@@ -263,7 +263,9 @@ static Result look_over_hosts(WebLook *look, const WebQuestion *question)
     kept->order = question->order;
     kept->rows = question->rows;
     Result rc = survey_take(look->survey, &options, &result);
-    rc = rc == RESULT_OK ? web_hosts(&result, options.now, &kept->body) : rc;
+    if (rc == RESULT_OK) {
+        rc = web_hosts(&result, options.now, &kept->body);
+    }
     survey_result_destroy(&result);
     MonoTime end = mono_now();
     int64_t took_ms = mono_ms_between(start, end);

@@ -714,7 +714,9 @@ Result resolver_new(Resolver **out, const ResolverOptions *options,
         rc = resolver->epoll < 0 ? result_of_errno(errno)
                                  : wake_init(&resolver->wake, resolver->epoll);
     }
-    rc = rc == RESULT_OK ? queue_init(&resolver->inbox, INBOX_CAPACITY) : rc;
+    if (rc == RESULT_OK) {
+        rc = queue_init(&resolver->inbox, INBOX_CAPACITY);
+    }
     if (rc == RESULT_OK) {
         rc = name_servers_new(&resolver->servers, options, resolver->epoll);
     }

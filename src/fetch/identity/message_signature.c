@@ -315,7 +315,9 @@ static Result append_base(Buffer *base, const SigningKey *key, const SignatureTe
         rc = buffer_printf(base, "\"signature-agent\";key=\"%s\": \"%s\"\n", terms->agent_key,
                            terms->agent);
     }
-    rc = rc == RESULT_OK ? buffer_append_string(base, "\"@signature-params\": ") : rc;
+    if (rc == RESULT_OK) {
+        rc = buffer_append_string(base, "\"@signature-params\": ");
+    }
     return rc == RESULT_OK ? append_params(base, key, terms) : rc;
 }
 
@@ -325,18 +327,28 @@ Result message_signature_write(const SigningKey *key, const SignatureTerms *term
     uint8_t signature[SIGNING_SIGNATURE_BYTES];
     Buffer base = {.limit = LINE_BYTES};
     Result rc = append_base(&base, key, terms);
-    rc = rc == RESULT_OK ? signing_key_sign(key, base.data, base.length, signature) : rc;
+    if (rc == RESULT_OK) {
+        rc = signing_key_sign(key, base.data, base.length, signature);
+    }
     if (rc == RESULT_OK && terms->agent_key != NULL) {
         rc = buffer_printf(&lines->agent, "Signature-Agent: %s=\"%s\"", terms->agent_key,
                            terms->agent);
     }
-    rc = rc == RESULT_OK ? buffer_printf(&lines->input, "Signature-Input: %s=", terms->label) : rc;
-    rc = rc == RESULT_OK ? append_params(&lines->input, key, terms) : rc;
-    rc = rc == RESULT_OK ? buffer_printf(&lines->signature, "Signature: %s=:", terms->label) : rc;
-    rc = rc == RESULT_OK
-             ? base64_append(&lines->signature, signature, sizeof signature, BASE64_STANDARD)
-             : rc;
-    rc = rc == RESULT_OK ? buffer_append_char(&lines->signature, ':') : rc;
+    if (rc == RESULT_OK) {
+        rc = buffer_printf(&lines->input, "Signature-Input: %s=", terms->label);
+    }
+    if (rc == RESULT_OK) {
+        rc = append_params(&lines->input, key, terms);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_printf(&lines->signature, "Signature: %s=:", terms->label);
+    }
+    if (rc == RESULT_OK) {
+        rc = base64_append(&lines->signature, signature, sizeof signature, BASE64_STANDARD);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_append_char(&lines->signature, ':');
+    }
     buffer_destroy(&base);
     return rc;
 }
@@ -348,7 +360,9 @@ Result message_signature_of(const Signer *signer, const char *url, size_t length
     Authority at = authority_of(url, length);
     Buffer nonce = {.limit = LINE_BYTES};
     Result rc = RAND_bytes(bytes, NONCE_BYTES) == 1 ? RESULT_OK : RESULT_INTERNAL;
-    rc = rc == RESULT_OK ? base64_append(&nonce, bytes, sizeof bytes, BASE64_STANDARD) : rc;
+    if (rc == RESULT_OK) {
+        rc = base64_append(&nonce, bytes, sizeof bytes, BASE64_STANDARD);
+    }
     SignatureTerms terms = {.label = "sig1",
                             .agent_key = *signer->agent == '\0' ? NULL : "sig1",
                             .agent = signer->agent,
@@ -357,7 +371,9 @@ Result message_signature_of(const Signer *signer, const char *url, size_t length
                             .created_s = wall_seconds(now),
                             .expires_s = wall_seconds(now) + signer->valid_s,
                             .nonce = buffer_string(&nonce)};
-    rc = rc == RESULT_OK ? message_signature_write(signer->key, &terms, lines) : rc;
+    if (rc == RESULT_OK) {
+        rc = message_signature_write(signer->key, &terms, lines);
+    }
     buffer_destroy(&nonce);
     return rc;
 }

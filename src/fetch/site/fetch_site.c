@@ -190,7 +190,9 @@ Result host_cookies_write(const VisitState *visit_state, const char *url, int64_
     Result rc = cookie_jar_write(visit_state->cookies, &place, &pairs);
     if (rc == RESULT_OK && pairs.length > 0) {
         rc = buffer_append_string(line, "Cookie: ");
-        rc = rc == RESULT_OK ? buffer_append(line, pairs.data, pairs.length) : rc;
+        if (rc == RESULT_OK) {
+            rc = buffer_append(line, pairs.data, pairs.length);
+        }
     }
     buffer_destroy(&pairs);
     return rc;
@@ -242,7 +244,9 @@ static char *make_line(const char *kind, const char *secret, Buffer *error)
     Result rc = RESULT_INVALID;
     if (strcmp(kind, "basic") == 0 && strchr(secret, ':') != NULL) {
         rc = buffer_append_string(&line, "Authorization: Basic ");
-        rc = rc == RESULT_OK ? base64_append(&line, secret, strlen(secret), BASE64_STANDARD) : rc;
+        if (rc == RESULT_OK) {
+            rc = base64_append(&line, secret, strlen(secret), BASE64_STANDARD);
+        }
     } else if (strcmp(kind, "bearer") == 0 && *secret != '\0') {
         rc = buffer_printf(&line, "Authorization: Bearer %s", secret);
     } else if (strcmp(kind, "header") == 0 && is_header(secret)) {
@@ -376,8 +380,12 @@ Result credentials_read(Credentials **out, const char *path, Buffer *error)
         (void)buffer_printf(error, "cannot be opened: %s", strerrordesc_np(errno));
         rc = errno == ENOENT ? RESULT_NOT_FOUND : RESULT_IO;
     }
-    rc = rc == RESULT_OK ? check_mode(file, error) : rc;
-    rc = rc == RESULT_OK ? credentials_read_lines(credentials, file, error) : rc;
+    if (rc == RESULT_OK) {
+        rc = check_mode(file, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = credentials_read_lines(credentials, file, error);
+    }
     if (file != NULL) {
         (void)fclose(file);
     }

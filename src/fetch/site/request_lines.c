@@ -39,7 +39,9 @@ static Result request_lines_add_field(struct curl_slist **list, const char *name
 {
     Buffer line = {.limit = BUFFER_NO_LIMIT};
     Result rc = buffer_printf(&line, "%s: %s", name, text);
-    rc = rc == RESULT_OK ? request_lines_add(list, buffer_string(&line)) : rc;
+    if (rc == RESULT_OK) {
+        rc = request_lines_add(list, buffer_string(&line));
+    }
     buffer_destroy(&line);
     return rc;
 }
@@ -101,8 +103,12 @@ Result request_lines_signature(struct curl_slist **list, const Signer *signer, c
     if (rc == RESULT_OK && lines.agent.length > 0) {
         rc = request_lines_add(list, buffer_string(&lines.agent));
     }
-    rc = rc == RESULT_OK ? request_lines_add(list, buffer_string(&lines.input)) : rc;
-    rc = rc == RESULT_OK ? request_lines_add(list, buffer_string(&lines.signature)) : rc;
+    if (rc == RESULT_OK) {
+        rc = request_lines_add(list, buffer_string(&lines.input));
+    }
+    if (rc == RESULT_OK) {
+        rc = request_lines_add(list, buffer_string(&lines.signature));
+    }
     signature_lines_destroy(&lines);
     return rc;
 }
@@ -134,10 +140,15 @@ static Result append_authorization(Buffer *text, const char *userinfo, size_t le
     if (rc == RESULT_OK && memchr(userinfo, ':', length) == NULL) {
         rc = buffer_append_char(&plain, ':');
     }
-    rc = rc == RESULT_OK ? buffer_append_string(text, "Authorization: Basic ") : rc;
-    rc = rc == RESULT_OK ? base64_append(text, buffer_string(&plain), plain.length, BASE64_STANDARD)
-                         : rc;
-    rc = rc == RESULT_OK ? buffer_append_string(text, "\r\n") : rc;
+    if (rc == RESULT_OK) {
+        rc = buffer_append_string(text, "Authorization: Basic ");
+    }
+    if (rc == RESULT_OK) {
+        rc = base64_append(text, buffer_string(&plain), plain.length, BASE64_STANDARD);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_append_string(text, "\r\n");
+    }
     buffer_destroy(&plain);
     return rc;
 }

@@ -574,8 +574,12 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     Result rc = transfer_shared_init(&fetcher->shared, &fetcher->options, &fetcher->n_connections,
                                      &fetcher->turn.paused, &fetcher->sockets, &fetcher->clock,
                                      &fetcher->tls, &fetcher->rules);
-    rc = rc == RESULT_OK ? open_loop(fetcher) : rc;
-    rc = rc == RESULT_OK ? fetcher_rules_open(&fetcher->rules, &fetcher->options, number) : rc;
+    if (rc == RESULT_OK) {
+        rc = open_loop(fetcher);
+    }
+    if (rc == RESULT_OK) {
+        rc = fetcher_rules_open(&fetcher->rules, &fetcher->options, number);
+    }
     if (rc != RESULT_OK) {
         fetcher_delete(fetcher);
         return rc;

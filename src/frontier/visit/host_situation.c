@@ -85,7 +85,9 @@ Result host_situation_tell(const HostSituation *situation, int64_t now_ms, Buffe
         return buffer_append_string(text, "ready");
     case HOST_WAITS:
         rc = buffer_append_string(text, "waits ");
-        rc = rc == RESULT_OK ? host_situation_tell_time(situation->until_ms - now_ms, text) : rc;
+        if (rc == RESULT_OK) {
+            rc = host_situation_tell_time(situation->until_ms - now_ms, text);
+        }
         if (rc == RESULT_OK && situation->failures > 0) {
             rc = buffer_printf(text, " for a retry: %s, %u failure%s in a row",
                                fetch_class_name(situation->why), situation->failures,

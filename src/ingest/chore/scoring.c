@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
 #include "store/schedule/schedule_read.h"
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
@@ -99,20 +100,14 @@ static bool scoring_wait_for_pages(Scoring *scoring)
     return !scoring_is_stopping(scoring);
 }
 
-static int scoring_by_index(const void *a, const void *b)
-{
-    const ScheduleChange *x = a;
-    const ScheduleChange *y = b;
-    return (x->index > y->index) - (x->index < y->index);
-}
-
 /* Gives the moves to the ingest thread and waits until they are applied. */
 static void scoring_hand_over(Scoring *scoring)
 {
     if (scoring->n_moves == 0) {
         return;
     }
-    qsort(scoring->moves, scoring->n_moves, sizeof *scoring->moves, scoring_by_index);
+    array_sort(scoring->moves, scoring->n_moves, sizeof *scoring->moves,
+               ARRAY_KEY(ScheduleChange, index), ARRAY_NO_KEY);
     scoring->n_applied = 0;
     atomic_store(&scoring->pending, true);
     scoring->wake(scoring->context);

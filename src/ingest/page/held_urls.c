@@ -108,7 +108,9 @@ Result held_urls_return(Batch *batch, uint64_t index, bool *under_way)
     BatchHost *host = rc == RESULT_OK ? batch_host(batch, page.host) : NULL;
     *under_way = host != NULL && page.level != SCHEDULE_NO_LEVEL;
     if (host == NULL) {
-        rc = rc == RESULT_OK ? batch->result : rc;
+        if (rc == RESULT_OK) {
+            rc = batch->result;
+        }
     } else if (!*under_way && host->record.state != HOST_FULL) {
         rc = held_urls_schedule(batch, host, &page, page.status, batch->options->levels - 1);
     }

@@ -377,7 +377,9 @@ static Result fill_hosts(Batch *batch)
                                                                 : REFUSED_ADDRESS] += removed;
             host_groups_left(batch, host, removed);
         }
-        rc = rc == RESULT_OK ? batch->result : rc;
+        if (rc == RESULT_OK) {
+            rc = batch->result;
+        }
     }
     return rc;
 }

@@ -413,7 +413,9 @@ static Result find_links(Batch *batch, ParsedPage *page, ContentKind kind, uint6
     bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
     if (rc == RESULT_OK && follow) {
         rc = host_groups_drop_links(batch, page);
-        rc = rc == RESULT_OK ? linked_feeds_drop(batch, page) : rc;
+        if (rc == RESULT_OK) {
+            rc = linked_feeds_drop(batch, page);
+        }
     }
     if (rc == RESULT_OK) {
         rc = ingest_spell_links(batch, page, &spelled);
@@ -458,7 +460,9 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
     content_hash_of(page, page->hashes.kind, page->hashes.content);
     ContentKind kind = page->hashes.kind;
     Result rc = fetch->request.again ? batch_stored(batch, fetch, &stored) : RESULT_OK;
-    rc = rc == RESULT_OK ? page_way_judge(batch, page, &kind) : rc;
+    if (rc == RESULT_OK) {
+        rc = page_way_judge(batch, page, &kind);
+    }
     bool other_hash = stored.n_crawls > 0 && content_hash_kind(stored.flags) != kind;
     if (rc == RESULT_OK && kind == CONTENT_TEXT && batch->revisits != NULL) {
         rc = revisits_learn_numbers(batch->revisits, batch, page);
@@ -477,18 +481,15 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
     if (rc == RESULT_OK) {
         rc = ingest_sieve_takes_later(batch, page, links.n_links, &later);
     }
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    if (kind == CONTENT_DOCUMENT) { /* that of the last document, until there is another one */
-        page->hashes.content[0] = other_hash ? 0 : stored.content_hash64;
-    }
-    if (batch->store->external != 0) {
+    if (rc == RESULT_OK && batch->store->external != 0) {
         rc = external_rows_put(batch->store->external, batch->txn, fetch->request.index,
                                page->links.external, page->links.external_length);
     }
     if (rc != RESULT_OK) {
         return rc;
+    }
+    if (kind == CONTENT_DOCUMENT) { /* that of the last document, until there is another one */
+        page->hashes.content[0] = other_hash ? 0 : stored.content_hash64;
     }
     size_t i = batch->n_writes++;
     batch->written[i] = page;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory/array.h"
 #include "store/pages/page_db_read.h"
 #include "base/core/hash.h"
 #include "base/thread/log.h"
@@ -108,13 +109,6 @@ static Result revisit_price_begin(RevisitPricing *pricing, uint64_t n_pages)
 
 /* ---- hosts that politeness binds ---- */
 
-static int revisit_price_by_host(const void *a, const void *b)
-{
-    const HostFloor *x = a;
-    const HostFloor *y = b;
-    return (x->host > y->host) - (x->host < y->host);
-}
-
 /* Seconds that politeness wants between two pages of a host, and of its address. */
 static Result pace_of(RevisitPricing *pricing, Batch *batch, uint32_t host, double *host_s,
                       double *address_s)
@@ -175,7 +169,9 @@ static Result revisit_price_find_floors(RevisitPricing *pricing, Batch *batch, d
     }
     for (size_t first = 0; first < pricing->n && batch->options->host_config != NULL;) {
         size_t end = freq_placed_address_end(pricing->sample, pricing->n, first);
-        rc = rc == RESULT_OK ? raise(pricing, batch, first, end, share, bounds) : rc;
+        if (rc == RESULT_OK) {
+            rc = raise(pricing, batch, first, end, share, bounds);
+        }
         first = end;
     }
     for (size_t i = 0; i < pricing->n; i = freq_placed_host_end(pricing->sample, pricing->n, i)) {
@@ -184,19 +180,15 @@ static Result revisit_price_find_floors(RevisitPricing *pricing, Batch *batch, d
                 (HostFloor){.host = pricing->sample[i].host, .price = pricing->least[i]};
         }
     }
-    if (pricing->n_floors > 0) {
-        qsort(pricing->floors, pricing->n_floors, sizeof *pricing->floors, revisit_price_by_host);
-    }
+    array_sort(pricing->floors, pricing->n_floors, sizeof *pricing->floors,
+               ARRAY_KEY(HostFloor, host), ARRAY_NO_KEY);
     return rc;
 }
 
 static double floor_of(const RevisitPricing *pricing, uint32_t host)
 {
-    const HostFloor wanted = {.host = host};
-    const HostFloor *found = pricing->n_floors == 0
-                                 ? NULL
-                                 : bsearch(&wanted, pricing->floors, pricing->n_floors,
-                                           sizeof wanted, revisit_price_by_host);
+    const HostFloor *found = array_find(pricing->floors, pricing->n_floors, sizeof *pricing->floors,
+                                        ARRAY_KEY(HostFloor, host), host);
     return found == NULL ? 0 : (double)found->price;
 }
 

@@ -405,7 +405,9 @@ static void classifier_classify(Classifier *classifier, void *const *pages, size
     Result rc = classifier_ask(classifier, pages, n);
     thread_step("waiting for ingest");
     size_t n_good = take_answers(classifier, pages, n);
-    rc = rc == RESULT_OK && n_good == 0 ? RESULT_INVALID : rc;
+    if (rc == RESULT_OK && n_good == 0) {
+        rc = RESULT_INVALID;
+    }
     if (rc != RESULT_OK) {
         classifier_give_up(classifier, rc);
     } else {

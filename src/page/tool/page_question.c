@@ -66,7 +66,9 @@ Result page_question(Buffer *out, QuestionForm form, const char *url, const Visi
     Result rc = RESULT_OK;
     if (form == QUESTION_FASTTEXT) {
         rc = append_on_one_line(out, title, strlen(title));
-        rc = rc == RESULT_OK ? append_on_one_line(out, text, length) : rc;
+        if (rc == RESULT_OK) {
+            rc = append_on_one_line(out, text, length);
+        }
     } else {
         const char *language = text_language_of(page->text, page->length);
         JsonWriter json;

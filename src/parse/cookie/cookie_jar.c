@@ -296,9 +296,9 @@ Result cookie_jar_write(const CookieJar *jar, const CookiePlace *place, Buffer *
             path_fits(cookie, &at)) {
             rc = buffer_printf(out, "%s%.*s=", any ? "; " : "", (int)cookie->name_length,
                                cookie->bytes);
-            rc = rc == RESULT_OK && cookie->value_length > 0
-                     ? buffer_append(out, cookie->bytes + cookie->name_length, cookie->value_length)
-                     : rc;
+            if (rc == RESULT_OK && cookie->value_length > 0) {
+                rc = buffer_append(out, cookie->bytes + cookie->name_length, cookie->value_length);
+            }
             any = true;
         }
     }

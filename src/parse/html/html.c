@@ -297,7 +297,9 @@ Result html_parse_sheet(HtmlParser *parser, const HtmlInput *input, Page *page)
 
 static void html_note(HtmlParser *p, Result rc)
 {
-    p->status = p->status == RESULT_OK ? rc : p->status;
+    if (p->status == RESULT_OK) {
+        p->status = rc;
+    }
 }
 
 /* From the first byte of the page. */

@@ -388,7 +388,9 @@ Result report_gather(Report *report, const char *directory, PageDB *db, WallTime
     *report = (Report){.directory = directory, .db = db, .made = now};
     Result rc = report_complain(report_log_read(&report->log, directory), "crawl.log", error);
     Result watched = report_watch_read(&report->watch, directory);
-    rc = rc == RESULT_OK ? report_complain(watched, "status.log", error) : rc;
+    if (rc == RESULT_OK) {
+        rc = report_complain(watched, "status.log", error);
+    }
     if (rc == RESULT_OK) {
         rc = report_complain(read_totals(report), "the counters", error);
     }

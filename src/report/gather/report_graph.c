@@ -133,13 +133,6 @@ static void rank_walls(Reading *reading)
 
 /* ---- links ---- */
 
-static int report_graph_by_index(const void *key, const void *element)
-{
-    uint64_t index = *(const uint64_t *)key;
-    const BrokenPage *page = element;
-    return index < page->index ? -1 : index > page->index;
-}
-
 static Result print_broken(Reading *reading, const BrokenPage *broken, uint64_t from)
 {
     PageRef page;
@@ -176,8 +169,8 @@ static Result take_links(Reading *reading, uint64_t from, const uint64_t *to, si
         histogram_add(&graph->degrees, n);
     }
     for (size_t i = 0; i < n && rc == RESULT_OK && reading->n_broken > 0; i++) {
-        BrokenPage *broken = bsearch(&to[i], reading->broken, reading->n_broken, sizeof *broken,
-                                     report_graph_by_index);
+        BrokenPage *broken = array_find(reading->broken, reading->n_broken, sizeof *broken,
+                                        ARRAY_KEY(BrokenPage, index), to[i]);
         if (broken != NULL) {
             if (broken->n_from < REPORT_BROKEN_FROM) {
                 broken->from[broken->n_from] = from;
@@ -213,14 +206,6 @@ static Result report_graph_read_links(Reading *reading)
     return rc;
 }
 
-static int by_links(const void *a, const void *b)
-{
-    const BrokenPage *x = a;
-    const BrokenPage *y = b;
-    return x->n_from != y->n_from ? (x->n_from < y->n_from ? 1 : -1)
-                                  : (x->index > y->index) - (x->index < y->index);
-}
-
 Result report_graph_read(ReportGraph *graph, PageDB *db, FILE *all)
 {
     Reading reading = {.graph = graph, .db = db, .all = all};
@@ -243,9 +228,8 @@ Result report_graph_read(ReportGraph *graph, PageDB *db, FILE *all)
         rank_walls(&reading);
         rc = report_graph_read_links(&reading);
     }
-    if (reading.n_broken > 0) {
-        qsort(reading.broken, reading.n_broken, sizeof *reading.broken, by_links);
-    }
+    array_sort(reading.broken, reading.n_broken, sizeof *reading.broken,
+               ARRAY_FALLING(BrokenPage, n_from), ARRAY_KEY(BrokenPage, index));
     graph->broken = reading.broken;
     graph->n_broken_shown =
         reading.n_broken < REPORT_BROKEN_SHOWN ? reading.n_broken : REPORT_BROKEN_SHOWN;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/core/hash.h"
+#include "base/memory/array.h"
 #include "base/memory/map.h"
 
 #define NAME_BYTES    256u /* longer host names are compared with each pattern */
@@ -107,13 +108,19 @@ Result site_book_new(SiteBook **out, const Config *config, Buffer *error)
     map_init(&book->names);
     map_init(&book->suffixes);
     Result rc = config_init(&book->config);
-    rc = rc == RESULT_OK ? options_copy(&book->config.options, &config->options) : rc;
-    rc = rc == RESULT_OK ? index_sections(book) : rc;
+    if (rc == RESULT_OK) {
+        rc = options_copy(&book->config.options, &config->options);
+    }
+    if (rc == RESULT_OK) {
+        rc = index_sections(book);
+    }
     politeness_default_rules(book->politeness.rules);
-    rc = rc == RESULT_OK
-             ? politeness_parse_rules(book->politeness.rules, book->config.politeness_retry, error)
-             : rc;
-    rc = rc == RESULT_OK ? site_book_read_hours(book) : rc;
+    if (rc == RESULT_OK) {
+        rc = politeness_parse_rules(book->politeness.rules, book->config.politeness_retry, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = site_book_read_hours(book);
+    }
     if (rc == RESULT_OK && *book->config.fetch_credentials != '\0') {
         Buffer why = {.limit = BUFFER_NO_LIMIT};
         rc = credentials_read(&book->credentials, book->config.fetch_credentials, &why);
@@ -165,13 +172,6 @@ static void site_book_note(Matches *matches, const SiteBook *book, const Section
     }
 }
 
-static int site_book_by_place(const void *a, const void *b)
-{
-    const size_t *x = a;
-    const size_t *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 static void find_matches(const SiteBook *book, const char *hostname, Matches *matches)
 {
     size_t length = strlen(hostname);
@@ -191,7 +191,7 @@ static void find_matches(const SiteBook *book, const char *hostname, Matches *ma
             matches->some[matches->n++] = (size_t)(section - book->sections);
         }
     }
-    qsort(matches->some, matches->n, sizeof *matches->some, site_book_by_place);
+    array_sort(matches->some, matches->n, sizeof *matches->some, ARRAY_OF_NUMBERS, ARRAY_NO_KEY);
 }
 
 static void site_book_apply(const SiteBook *book, const Section *section, Config *config)

@@ -41,7 +41,9 @@ Result warc_recorder_new(WarcRecorder **recorder, const WarcRecorderOptions *opt
     warc_original_init(&r->original);
     warc_ids_init(&r->ids);
     Result rc = warc_compressor_new(&r->compressor, r->options.compression, r->options.level);
-    rc = rc == RESULT_OK ? warc_hasher_new(&r->hasher) : rc;
+    if (rc == RESULT_OK) {
+        rc = warc_hasher_new(&r->hasher);
+    }
     if (rc != RESULT_OK) {
         warc_recorder_delete(r);
         return rc;

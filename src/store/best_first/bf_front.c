@@ -594,7 +594,9 @@ static Result find_best(BFFront *front, MDB_txn *txn, BFHost **out)
                    is_worth(front, host, host != NULL && unread->key < node->key, 1)) {
             BFHost *next = HEAP_ELEMENT(unread, BFHost, ready);
             rc = bf_window_fill(&next->window, front->schedule, txn, next->id, &front->leases);
-            rc = rc == RESULT_OK ? replace_head(front, next) : rc;
+            if (rc == RESULT_OK) {
+                rc = replace_head(front, next);
+            }
         } else if (host == NULL) {
             heat++;
         } else {

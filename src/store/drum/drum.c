@@ -626,7 +626,9 @@ Result drum_synchronize(Drum *drum)
         }
         rc = drum_merge_run(merge);
         Result ended = drum_merge_end(drum, merge);
-        rc = rc != RESULT_OK ? rc : ended;
+        if (rc == RESULT_OK) {
+            rc = ended;
+        }
         if (rc == RESULT_OK) {
             rc = drum_seal(drum);
         }

@@ -16,18 +16,11 @@
 
 #include "base/core/hash.h"
 #include "base/core/varint.h"
+#include "base/memory/array.h"
 #include "base/memory/buffer.h"
 #include "base/memory/file.h"
 
 /* ---- The bucket files of a directory ---- */
-
-static int drum_generation_compare_numbers(const void *a, const void *b)
-{
-    uint64_t x, y;
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return (x > y) - (x < y);
-}
 
 Result drum_generations_list_files(int directory, uint64_t **numbers, size_t *n)
 {
@@ -51,9 +44,7 @@ Result drum_generations_list_files(int directory, uint64_t **numbers, size_t *n)
     Result rc = found.failed;
     *n = found.length / sizeof **numbers;
     *numbers = (uint64_t *)(void *)buffer_detach(&found);
-    if (*n > 1) {
-        qsort(*numbers, *n, sizeof **numbers, drum_generation_compare_numbers);
-    }
+    array_sort(*numbers, *n, sizeof **numbers, ARRAY_OF_NUMBERS, ARRAY_NO_KEY);
     return rc;
 }
 

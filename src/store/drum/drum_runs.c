@@ -412,7 +412,9 @@ static Result runs_compact(Runs *runs, RunsManifest *next, RunsReader *merged, u
         rc = runs_merge(runs, *first, next->n_runs);
     }
     Result finished = runs_finish(runs, next->next_run, rc == RESULT_OK);
-    rc = rc == RESULT_OK ? finished : rc;
+    if (rc == RESULT_OK) {
+        rc = finished;
+    }
     if (rc == RESULT_OK) {
         rc = runs_reader_open(runs, merged, next->next_run);
     }
@@ -588,7 +590,9 @@ Result drum_runs_verify(DrumRepository *interface)
         while (rc == RESULT_OK) {
             uint64_t before = reader->key;
             rc = runs_next(reader);
-            rc = rc == RESULT_OK && reader->key <= before ? RESULT_DAMAGED : rc;
+            if (rc == RESULT_OK && reader->key <= before) {
+                rc = RESULT_DAMAGED;
+            }
         }
     }
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;

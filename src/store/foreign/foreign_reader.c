@@ -480,14 +480,18 @@ static Result need(ForeignReader *reader, size_t n, bool *cut)
             return RESULT_OK;
         }
         size_t before = length;
-        rc = rc == RESULT_OK ? foreign_stream_fill(reader->stream, before + WORD_LENGTH) : rc;
+        if (rc == RESULT_OK) {
+            rc = foreign_stream_fill(reader->stream, before + WORD_LENGTH);
+        }
         const char *bytes = foreign_stream_bytes(reader->stream, &length);
         if (rc == RESULT_OK && foreign_reader_begins_record(bytes + before, length - before)) {
             foreign_stream_take(reader->stream, before); /* the next record stays */
             *cut = true;
             return RESULT_OK;
         }
-        rc = rc == RESULT_OK ? foreign_stream_fill(reader->stream, n) : rc;
+        if (rc == RESULT_OK) {
+            rc = foreign_stream_fill(reader->stream, n);
+        }
         (void)foreign_stream_bytes(reader->stream, &length);
     }
     return rc;
@@ -537,7 +541,9 @@ static Result find_head(ForeignReader *reader, size_t *head)
         if (length >= FOREIGN_HEAD_BYTES) {
             return foreign_reader_damaged(reader, "its header does not end");
         }
-        rc = rc == RESULT_OK ? need(reader, length + 1, &cut) : rc;
+        if (rc == RESULT_OK) {
+            rc = need(reader, length + 1, &cut);
+        }
         if (rc != RESULT_OK || cut) {
             return rc != RESULT_OK ? foreign_reader_told(reader, rc)
                                    : foreign_reader_damaged(reader, "it is cut in its header");
@@ -714,7 +720,9 @@ Result foreign_reader_next(ForeignReader *reader, ForeignRecord *record)
         return foreign_reader_damaged(reader, "no WARC record");
     } else {
         rc = find_head(reader, &head);
-        rc = rc == RESULT_OK ? foreign_reader_read_head(reader, record, head, &block) : rc;
+        if (rc == RESULT_OK) {
+            rc = foreign_reader_read_head(reader, record, head, &block);
+        }
     }
     if (rc == RESULT_OK && block > reader->max_block) {
         return foreign_reader_damaged(reader, "longer than a record may be");
@@ -725,7 +733,9 @@ Result foreign_reader_next(ForeignReader *reader, ForeignRecord *record)
     if (rc == RESULT_OK && cut) {
         return foreign_reader_damaged(reader, "it is cut");
     }
-    rc = rc == RESULT_OK ? foreign_reader_check_end(reader, head + (size_t)block) : rc;
+    if (rc == RESULT_OK) {
+        rc = foreign_reader_check_end(reader, head + (size_t)block);
+    }
     if (rc == RESULT_OK) {
         bytes = foreign_stream_bytes(reader->stream, &length);
         record->block = warc_bytes(bytes + head, (size_t)block);

@@ -487,9 +487,15 @@ static int page_links_records_merge(MDB_cursor *cursor, uint64_t first, const MD
     }
     buffer_reset(scratch);
     Result rc = buffer_append(scratch, begin, (size_t)(behind - begin));
-    rc = rc == RESULT_OK ? append_item(scratch, fresh, behind > begin ? &before : NULL) : rc;
-    rc = rc == RESULT_OK && more == 1 ? append_item(scratch, &next, &fresh->index) : rc;
-    rc = rc == RESULT_OK ? buffer_append(scratch, reader.p, (size_t)(reader.end - reader.p)) : rc;
+    if (rc == RESULT_OK) {
+        rc = append_item(scratch, fresh, behind > begin ? &before : NULL);
+    }
+    if (rc == RESULT_OK && more == 1) {
+        rc = append_item(scratch, &next, &fresh->index);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_append(scratch, reader.p, (size_t)(reader.end - reader.p));
+    }
     MDB_val key = {sizeof first, &first};
     MDB_val value = {scratch->length, scratch->data};
     return rc == RESULT_OK ? mdb_cursor_put(cursor, &key, &value, 0) : ENOMEM;

@@ -1,4 +1,5 @@
 #include "store/frequency/freq_prior.h"
+#include "base/memory/array.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -395,17 +396,10 @@ void freq_placed_expect(FreqPlaced *pages, size_t n, const FreqPrior *prior, con
     }
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const FreqPlaced *x = a;
-    const FreqPlaced *y = b;
-    return x->address != y->address ? (x->address > y->address ? 1 : -1)
-                                    : (x->host > y->host) - (x->host < y->host);
-}
-
 void freq_placed_sort(FreqPlaced *pages, size_t n)
 {
-    qsort(pages, n, sizeof *pages, by_place);
+    array_sort(pages, n, sizeof *pages, ARRAY_KEY(FreqPlaced, address),
+               ARRAY_KEY(FreqPlaced, host));
 }
 
 size_t freq_placed_host_end(const FreqPlaced *pages, size_t n, size_t first)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/memory/array.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_key.h"
 #include "store/schedule/schedule_gone.h"
@@ -297,16 +298,6 @@ static int page_levels_move_record(PagePackEditor *infos, Buffer *copy, const Sc
     return rc;
 }
 
-static int page_levels_by_host(const void *a, const void *b)
-{
-    const ScheduleChange *x = a;
-    const ScheduleChange *y = b;
-    if (x->host != y->host) {
-        return x->host < y->host ? -1 : 1;
-    }
-    return (x->index > y->index) - (x->index < y->index);
-}
-
 Result page_levels_move(PageDB *db, Schedule *schedule, MDB_txn *txn, ScheduleChange *moves,
                         size_t n, size_t *n_moved)
 {
@@ -334,6 +325,7 @@ Result page_levels_move(PageDB *db, Schedule *schedule, MDB_txn *txn, ScheduleCh
     if (rc != 0) {
         return rc == ENOMEM ? RESULT_MEMORY : lmdb_result(rc, "move pages between levels");
     }
-    qsort(moves, kept, sizeof *moves, page_levels_by_host);
+    array_sort(moves, kept, sizeof *moves, ARRAY_KEY(ScheduleChange, host),
+               ARRAY_KEY(ScheduleChange, index));
     return schedule_change(schedule, txn, moves, kept);
 }
