@@ -19,7 +19,7 @@
 #define STATEMENTS_MOST 256u
 #define TEXT_SHOWN      200 /* bytes of a statement */
 #define USAGES          5u
-#define HOSTS_HELD      64u /* robots.txt of so many hosts at once */
+#define HOSTS_HELD      64u /* hosts whose robots.txt is in memory at once */
 #define ORIGIN_BYTES    1024u
 #define BODY_MOST       ((size_t)USAGE_HTML_BYTES)
 

@@ -114,7 +114,7 @@ static bool parsing_would_wait(const Parsing *parsing)
     return parsing->results != NULL && !byte_gate_is_open_for(parsing->results, BYTE_GATE_LARGE);
 }
 
-/* Whether so many threads are at long pages that no large one may be begun; any large page is long
+/* Whether too many threads are at long pages for a large one to be begun; any large page is long
  * that would wait. Mutex held. */
 static bool parsing_is_busy(const Parsing *parsing, MonoTime now, bool would_wait)
 {

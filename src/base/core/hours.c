@@ -176,7 +176,7 @@ typedef struct ZoneCounts {
     size_t ut, standard, leaps, times, types, letters;
 } ZoneCounts;
 
-/* The bytes behind a header, with times of so many bytes; false: it is none. */
+/* The bytes behind a header whose times have time_bytes bytes; false: it is none. */
 static bool zone_counts_read(const char *bytes, size_t length, size_t time_bytes,
                              ZoneCounts *counts, size_t *size)
 {

@@ -47,7 +47,7 @@ uint64_t byte_quota_received(const ByteQuota *quota);
 void byte_quota_begin(ByteQuota *quota);
 /* Bytes have come. */
 void byte_quota_take(ByteQuota *quota, size_t bytes);
-/* bytes: what came of it, all taken before. is_typical: the mean is to be of such. */
+/* bytes: what came of it, all taken before. is_typical: it counts in the mean. */
 void byte_quota_end(ByteQuota *quota, uint64_t bytes, bool is_typical);
 
 #endif

@@ -21,7 +21,7 @@
 
 #define ALERTS_WAITING    16u
 #define ALERTS_COMMAND_MS 30000
-#define ALERTS_SHARE      20u /* one of so many answers makes WALLS and THROTTLED hold */
+#define ALERTS_SHARE      20u /* one answer in 20 makes WALLS and THROTTLED hold */
 
 /* constant, name, in words */
 /* clang-format off */

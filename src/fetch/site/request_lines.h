@@ -32,7 +32,7 @@ Result request_lines_signature(struct curl_slist **list, const Signer *signer, c
 
 /* What the text shows of secrets. */
 typedef struct RequestMask {
-    size_t n_first;      /* the values of so many lines are written as "***" */
+    size_t n_first;      /* lines whose values are written as "***" */
     bool all;            /* and those of all Authorization, Proxy-Authorization and Cookie lines, */
     const char *headers; /* and of these, "A: b | C: d", but for what says who asks; NULL: none */
 } RequestMask;

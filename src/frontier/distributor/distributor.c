@@ -41,7 +41,7 @@
 #define NAME_PAUSE_MS      100   /* between two looks of the scout */
 #define NAME_IDLE_PAUSE_MS 15000 /* after a walk that left none but those that are not due */
 #define NAME_BYTES         1200u /* of a visit state without an address, about */
-#define NAME_LEAST_TURN    256u  /* a source may always hold a part of so many */
+#define NAME_LEAST_TURN    256u  /* a source may always hold 1/256 of the room */
 
 /* ---- turns ---- */
 

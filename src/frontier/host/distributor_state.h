@@ -128,7 +128,7 @@ typedef struct Steering {
     uint32_t lower_places[SCHEDULE_MAX_LEVELS]; /* the last of them that was loaded, by level */
 } Steering;
 
-#define NAME_SHARE   8u    /* of the memory: one part of so many is for hosts without an address */
+#define NAME_SHARE   8u    /* of the memory: an eighth is for hosts without an address */
 #define NAME_SOURCES 1024u /* counted; 0 is none */
 
 /* By whom names come: a page, and a registered domain, as hashes. */

@@ -15,7 +15,7 @@
 
 static char present; /* what in_flight maps to */
 
-/* Takes URLs out of the window until so many are left; they may be handed out again. */
+/* Takes URLs out of the window until `least` remain; they may be handed out again. */
 static void window_release_to(Distributor *distributor, VisitState *visit_state, uint32_t least)
 {
     uint64_t left = visit_state->distributor.uncommitted;

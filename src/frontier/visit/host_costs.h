@@ -9,9 +9,9 @@
  * those rest longest that cause it. One host rests up to four times as long as another, by its id:
  * else all would come back at once when the price has fallen far enough. Pages below
  * HOST_COSTS_LEAST_US, nearly all there are, cost nothing. A cost is what reading took, at most
- * what so many bytes may take (time goes by for other reasons, too, on a busy machine), and what
- * its links take ingest. It is halved by each page that costs less. Costs of hosts that share a
- * place push each other out: then they are asked sooner.
+ * what a page of that length may take (time goes by for other reasons, too, on a busy machine), and
+ * what its links take ingest. It is halved by each page that costs less. Costs of hosts that share
+ * a place push each other out: then they are asked sooner.
  *
  * Owns: nothing. Threads: any; all of it is atomic. Time is a parameter. */
 #ifndef FRONTIER_VISIT_HOST_COSTS_H
@@ -43,7 +43,7 @@ typedef struct HostCosts {
 
 /* A page has waited so long for a parsing thread, or a host for room. */
 void host_costs_note_wait(HostCosts *costs, int64_t waited_ms, MonoTime now);
-/* A page has been read, of so many bytes, with so many links. */
+/* A page has been read: its bytes, and its links. */
 void host_costs_note_page(HostCosts *costs, uint32_t host, int64_t took_us, size_t bytes,
                           size_t links);
 /* How long the host rests from the end of its last fetch on. */

@@ -39,7 +39,7 @@ static bool is_at_ease(const VisitState *visit_state, const PolitenessVerdict *v
            visit_state_n_ready(visit_state) > 0;
 }
 
-/* Nothing is owed, and the time of such a turn is not over. */
+/* Nothing is owed, and the time of the turn is not over. */
 static bool is_free(const VisitState *visit_state, const PolitenessVerdict *verdict, MonoTime end)
 {
     const VisitTurn *turn = &visit_state->turn;

@@ -1,6 +1,6 @@
 /* Wall run: answers in a row by which a host keeps a crawler out, and what is to be asked again.
  *
- * What: a host walls when so many answers in a row (politeness.wall_answers) are walls. These are:
+ * What: a host walls when politeness.wall_answers answers in a row are walls. These are:
  *   - the statuses 401, 402, 403, 406, 429, 451 and 503, and challenges (parse/http/http_wall.h);
  *   - HTML whose bytes are those of the answer before it, for another page, when no cache is to
  * keep it: that is how logins and challenges are sent. The same text for each page that may be kept

@@ -33,7 +33,7 @@ static HtmlTextMode html_libxml2_start(HtmlLibxml2 *front, const char *name,
     tag->key = html_name_key(name, length, length);
     tag->id = html_tag_of_key(tag->key);
     tag->present = 0;
-    tag->self_closing = false; /* libxml2 reports the end of such an element at once */
+    tag->self_closing = false; /* libxml2 reports its end at once */
     tag->transient = true;
     for (size_t i = 0; attributes != NULL && attributes[i] != NULL; i += 2) {
         const char *key = (const char *)attributes[i];

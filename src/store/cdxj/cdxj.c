@@ -58,7 +58,7 @@ Result cdxj_append_facts(Buffer *out, const CdxjFacts *facts)
     char digest[WARC_DIGEST_TEXT];
     size_t before = out->length;
     const char *prefix = facts->type == WARC_CONVERSION ? CDXJ_RENDERED : "";
-    if (*prefix != '\0') { /* the key of such a name is the name */
+    if (*prefix != '\0') { /* the name is its own key */
         buffer_printf(out, "%s%.*s", prefix, (int)facts->url.length, facts->url.bytes);
     } else if (surt_append(out, facts->url.bytes, facts->url.length) != RESULT_OK) {
         return RESULT_MEMORY;

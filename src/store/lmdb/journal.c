@@ -10,13 +10,30 @@
 #include "store/lmdb/reader_slots.h"
 
 #define GENERATIONS 2u
-#define CHUNK_ROWS  4096u      /* the index grows by so many, and is never moved */
+#define CHUNK_ROWS  4096u      /* rows that the index grows by; it is never moved */
 #define LEAST_HEADS 1024u      /* a power of two */
 #define MOST_ROWS   (1u << 30) /* of a generation: numbers of rows have 32 bits */
 #define LEAST_ROWS  1024u      /* frozen in the smallest database */
 #define ROWS_A_PAGE 4u         /* of the database: a sweep touches each page for several rows */
 #define SWEEP_LEAST 256u       /* rows with a commit, beside one and a half for each new row */
 #define HEAD_BYTES  9u         /* of a row: word, table */
+
+/* The life of a generation. There are two tables; the index of a third one may be kept.
+ *
+ *   EMPTY    number 0, no row
+ *     | journal_begin_generation(), by the first journal_put(): row 0 holds its number
+ *   ACTIVE   rows from `committed` to n belong to the transaction under way
+ *     | journal_freeze(), by journal_settle() when it has rows enough and the other one is EMPTY
+ *   FROZEN   takes no more rows; `order` says what is to be written, from `swept` to `reached`
+ *     |      in the transaction under way
+ *     | journal_sweep_rows() has written all and emptied the table; journal_settle()
+ *   RETIRED  an index without a table: snapshots of before `retired_by` still have its rows
+ *     | journal_is_past(), or the next one is retired
+ *   gone
+ *
+ * A transaction that is not committed takes its own step back (journal_take_back): rows that it
+ * appended, what it swept, the table that it emptied. Nothing else can have changed meanwhile,
+ * since LMDB has one writer. */
 
 typedef struct JournalEntry {
     uint64_t word;
@@ -74,7 +91,8 @@ static void generation_clear(Generation *generation)
     *generation = (Generation){.number = 0};
 }
 
-/* Where the newest row of a word stands, or would. */
+/* Where the newest row of a word stands, or would. At most half of the heads are used
+ * (generation_add), so there is a free one to stop at. */
 static uint32_t *generation_slot(const Generation *generation, uint64_t word, uint32_t table)
 {
     size_t mask = generation->n_heads - 1;
@@ -204,6 +222,8 @@ static int journal_load(Journal *journal, MDB_txn *txn, unsigned which)
     if (rc != 0) {
         return rc;
     }
+    /* Rows are only appended, so the index lacks the end of the table; under another number the
+     * table was emptied and begun anew since. */
     if (number != generation->number) {
         generation_clear(generation);
         generation->number = number;
@@ -343,6 +363,7 @@ static int journal_append(MDB_txn *txn, MDB_dbi dbi, uint64_t row, MDB_val *valu
 static int journal_begin_generation(Journal *journal, MDB_txn *txn)
 {
     Generation *active = journal_active(journal);
+    /* The newest of all: journal_older() goes from new to old by these numbers. */
     uint64_t number = journal_frozen(journal)->number + 1;
     if (number <= journal->retired.number) {
         number = journal->retired.number + 1;
@@ -401,7 +422,9 @@ static const Generation *journal_older(const Journal *journal, uint64_t number, 
     return found;
 }
 
-/* The place of the next row in memory that may be the one; false: there is none. */
+/* The number of the next row that may be the one; false: there is none. The lock is held for the
+ * index alone. Between two steps a generation may have moved on to another state, or be gone: a
+ * walk knows it by its number, not by its place. */
 static bool journal_step(Journal *journal, uint32_t table, uint64_t word, JournalWalk *walk,
                          unsigned *which, uint32_t *row)
 {
@@ -576,6 +599,8 @@ static int journal_sweep_rows(Journal *journal, MDB_txn *txn, size_t n)
     return rc;
 }
 
+/* For each row that the transaction appended one and a half are written: so the frozen generation
+ * is gone when the active one has two thirds of its rows. */
 int journal_sweep(Journal *journal, MDB_txn *txn)
 {
     if (journal == NULL || journal->most == 0) {
@@ -637,7 +662,8 @@ static void journal_take_back(Journal *journal)
     }
 }
 
-/* Nobody has a snapshot of before the last piece of the sweep. */
+/* Nobody has a snapshot of before the last piece of the sweep. It reads the slots of all
+ * processes, so it is asked before the mutex is taken. */
 static bool journal_is_past(Journal *journal)
 {
     ReaderTable readers;

@@ -33,7 +33,7 @@ size_t schedule_gone_of_level(const ScheduleGone *gone, unsigned level);
 /* The number at a key of the table of hosts that is no level; *any: there is one, else it is 0. */
 int schedule_number_read(const Schedule *schedule, MDB_txn *txn, unsigned list, uint64_t *n,
                          bool *any);
-/* Replaces it by n in so many bytes, at most SCHEDULE_NUMBER_BYTES; none: removes it. */
+/* Replaces it by n, written in `bytes` bytes, at most SCHEDULE_NUMBER_BYTES; 0: removes it. */
 #define SCHEDULE_NUMBER_BYTES 8u
 int schedule_number_write(Schedule *schedule, MDB_txn *txn, unsigned list, uint64_t n,
                           unsigned bytes);
