@@ -3,12 +3,14 @@
     cluster        50 000 pages of 17 kB on 2 000 hosts with 1 000 addresses, no delays, without WARC: by one
                    agent alone and by three with nats-server between them, in turn. What a crawl of ten
                    pages costs is taken off both, and told apart (start)
+    cluster.polite the same with 13 200 pages on 880 hosts with 440 addresses, each host asked once in 2 s: 220
+                   pages a second, until the last hosts have fewer
     cluster.url    300 000 URLs on 15 000 hosts, all of one other agent, found by an agent on 60 pages:
                    the threads that write and that carry, at the finder (sender) and at the owner
                    (receiver), which fetches nothing; beside it the floor: one agent alone, given the same URLs
                    as seeds
 
-RUNS (3): see crawls.py. PARTS=ratio,url runs some.
+RUNS (3): see crawls.py. PARTS=ratio,polite,url runs some.
 """
 import hashlib
 import http.server
@@ -28,9 +30,11 @@ import crawls
 
 AGENTS = 3
 NAME = "bench"
-PAGES, HOSTS, ADDRESSES = 50000, 2000, 1000
+FULL = {"pages": 50000, "hosts": 2000, "addresses": 1000}
+POLITE = {"pages": 13200, "hosts": 880, "addresses": 440}
+POLITE_WAITS = {"wait": "2", "ip_wait": "1"}
 URLS, PER_HOST, HUBS = 300000, 20, 60
-SOON = ("cluster.lease=2s", "fetch.total_timeout=3s")  # an agent begins after these
+SOON = ()
 CARRIERS = ("ingest", "cluster", "nats")
 WANTED = [word for word in os.environ.get("PARTS", "").split(",") if word]
 RUNS = int(os.environ.get("RUNS") or 3)
@@ -120,7 +124,7 @@ def process_s(pid):
 class Together:
     """What the agents of one crawl used."""
 
-    def __init__(self, web, nats, path):
+    def __init__(self, web, nats, path, waits):
         self.parts = [None] * AGENTS
         self.pages, self.cpu_s, self.status = 0, 0.0, {}
         errors = []
@@ -129,7 +133,8 @@ class Together:
             try:
                 below = f"{path}/agent{i}"
                 os.makedirs(below, exist_ok=True)
-                self.parts[i] = crawls.crawl(RAGNO, web, below, ("warc.enabled=no", *nats.options()))
+                self.parts[i] = crawls.crawl(RAGNO, web, below, ("warc.enabled=no", *nats.options()),
+                                             **waits)
             except RuntimeError as error:
                 errors.append(error)
         threads = [threading.Thread(target=one, args=(i,)) for i in range(AGENTS)]
@@ -163,32 +168,27 @@ class Together:
                                      if "block" in key or "lease" in key or key == "commits"))
 
 
-def crawl_together(web, path):
-    with Nats(path) as nats:
-        return Together(web, nats, path)
-
-
-def both(path, pages, hosts, addresses, runs):
+def both(path, web_size, waits):
     """(alone, together) of each run."""
     found = []
-    with crawls.Web(path, pages=pages, hosts=hosts, addresses=addresses, skew=0,
-                    suffix="test") as web:
-        for _ in range(runs):
-            alone = crawls.crawl(RAGNO, web, path, ("warc.enabled=no",))
-            found.append((alone, crawl_together(web, path)))
+    with crawls.Web(path, **web_size, skew=0, suffix="test") as web:
+        for _ in range(RUNS):
+            alone = crawls.crawl(RAGNO, web, path, ("warc.enabled=no",), **waits)
+            with Nats(path) as nats:
+                found.append((alone, Together(web, nats, path, waits)))
     return found
 
 
-def ratio(path):
+def put_ratio(path, name, web_size, waits):
     """CPU by page of three agents by that of one."""
-    starts = both(path, 10, 5, 5, RUNS)
+    starts = both(path, {"pages": 10, "hosts": 5, "addresses": 5}, {})
     alone_s = statistics.median(alone.cpu_s for alone, _ in starts)
     together_s = statistics.median(together.cpu_s for _, together in starts)
-    crawls.put("cluster.start.alone_cpu_s", alone_s, "s", 3)
-    crawls.put("cluster.start.cpu_s", together_s, "s", 3)
-    pages = scaled(PAGES, 600)
-    runs = both(path, pages, max(30, pages * HOSTS // PAGES), max(15, pages * ADDRESSES // PAGES),
-                RUNS)
+    crawls.put(f"{name}.start.alone_cpu_s", alone_s, "s", 3)
+    crawls.put(f"{name}.start.cpu_s", together_s, "s", 3)
+    pages = scaled(web_size["pages"], 600)
+    runs = both(path, {key: max(15, pages * n // web_size["pages"]) for key, n in web_size.items()},
+                waits)
     for one, three in runs:
         if abs(one.pages - three.pages) > one.pages // 100:
             raise RuntimeError(f"{one.pages} pages alone, {three.pages} together")
@@ -196,23 +196,31 @@ def ratio(path):
     together = statistics.median((three.cpu_s - together_s) * 1000 / three.pages
                                  for _, three in runs)
     three = sorted((run[1] for run in runs), key=lambda run: run.cpu_s)[len(runs) // 2]
-    crawls.put("cluster.alone.cpu_ms_per_page", alone, "ms")
-    crawls.put("cluster.cpu_ms_per_page", together, "ms")
-    crawls.put("cluster.cpu_ratio", together / alone, "", 3)
-    crawls.put("cluster.cpu_ratio_with_starts", statistics.median(
+    crawls.put(f"{name}.alone.cpu_ms_per_page", alone, "ms")
+    crawls.put(f"{name}.cpu_ms_per_page", together, "ms")
+    crawls.put(f"{name}.cpu_ratio", together / alone, "", 3)
+    crawls.put(f"{name}.cpu_ratio_with_starts", statistics.median(
         (three.cpu_s / three.pages) / (one.cpu_s / one.pages) for one, three in runs), "", 3)
-    crawls.put("cluster.nats_ms_per_page", three.nats_s * 1000 / three.pages, "ms")
-    crawls.put("cluster.messages_per_page", three.nats["in_msgs"] / three.pages, "", 4)
-    crawls.put("cluster.message_bytes_per_page", three.nats["in_bytes"] / three.pages, "B", 1)
-    crawls.put("cluster.lease_messages_per_page",
+    crawls.put(f"{name}.nats_ms_per_page", three.nats_s * 1000 / three.pages, "ms")
+    crawls.put(f"{name}.messages_per_page", three.nats["in_msgs"] / three.pages, "", 4)
+    crawls.put(f"{name}.message_bytes_per_page", three.nats["in_bytes"] / three.pages, "B", 1)
+    crawls.put(f"{name}.lease_messages_per_page",
                three.status.get("lease_messages", 0) / three.pages, "", 4)
-    crawls.put("cluster.block_messages_per_page",
+    crawls.put(f"{name}.block_messages_per_page",
                three.status.get("blocks_sent", 0) / three.pages, "", 4)
     one = sorted((run[0] for run in runs), key=lambda run: run.cpu_s)[len(runs) // 2]
-    alone_runs = crawls.Runs("cluster.alone")
+    alone_runs = crawls.Runs(f"{name}.alone")
     alone_runs.by["this"].append(one)
     alone_runs.detail()
     three.detail()
+
+
+def ratio(path):
+    put_ratio(path, "cluster", FULL, {})
+
+
+def polite(path):
+    put_ratio(path, "cluster.polite", POLITE, POLITE_WAITS)
 
 
 class EveryName(socketserver.BaseRequestHandler):
@@ -370,5 +378,5 @@ def floor(web, path):
 
 
 if __name__ == "__main__":
-    ALL = {"ratio": ratio, "url": url}
+    ALL = {"ratio": ratio, "polite": polite, "url": url}
     crawls.main(*[ALL[word] for word in WANTED or ALL])

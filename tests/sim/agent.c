@@ -56,6 +56,7 @@ static bool make_node(Agent *agent)
                            .lease_addresses = 1000000,
                            .courier = {.message_bytes = 16384,
                                        .age_ms = 10000,
+                                       .rest_ms = 1000,
                                        .window_bytes = 4 << 20,
                                        .answer_ms = 5000,
                                        .again_ms = 1000}};

@@ -144,7 +144,8 @@ static void set_rules(ClusterSim *sim)
                                         .fetch_ms = SLOW_MS + 100,
                                         .delay_ms = ADDRESS_DELAY,
                                         .confirm_ms = 10000,
-                                        .stale_ms = options->stale_ms},
+                                        .stale_ms = options->stale_ms,
+                                        .pace_ms = 70}, /* as with a host delay of 2 s */
                               .limit = options->limit,
                               .seed = options->seed,
                               .context = sim,

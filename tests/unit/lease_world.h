@@ -270,7 +270,7 @@ static inline void lease_world_start(LeaseWorld *world, uint16_t number)
     agent->cut_until = (MonoTime){0};
     (void)lease_arbiter_new(&agent->arbiter, &options->arbiters, number, 100000,
                             mono_add_ms(world->now, -back));
-    (void)lease_holder_new(&agent->holder, &options->rules, 1, &sink);
+    (void)lease_holder_new(&agent->holder, &options->rules, &sink);
     (void)arbiters_of_table(&arbiters, &world->table);
     lease_arbiter_set(agent->arbiter, &arbiters, world->table.epoch,
                       mono_add_ms(world->now, -back));

@@ -113,7 +113,7 @@ static void open_bench(Bench *bench)
 static void close_bench(Bench *bench)
 {
     courier_destroy(&bench->courier);
-    greet_desk_destroy(&bench->greet);
+    node_link_destroy(&bench->link);
     members_destroy(&bench->members);
     envelope_packer_delete(bench->packer);
 }
@@ -121,19 +121,20 @@ static void close_bench(Bench *bench)
 /* Agent 5 answers a message. */
 static void answer(Bench *bench, unsigned message, NodeVerdict verdict, MonoTime now)
 {
-    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
-    NodeLink other = bench->link;
+    NodeLink other;
+    node_link_init(&other, &bench->transport, "test");
+    other.head = bench->link.head;
     other.head.from = 5;
     other.head.session = SESSION;
-    WireWriter writer = node_link_begin(&other, &bytes);
+    WireWriter writer = node_link_begin(&other);
     wire_put_8(&writer, (uint8_t)verdict);
     wire_put_8(&writer, verdict == NODE_COMMITTED ? BLOCK_GOOD : BLOCK_DRAINED);
     wire_put_varint(&writer, message + 1);
     TransportEvent *event = transport_event_new(TRANSPORT_ANSWER, bench->tokens[message], NULL,
-                                                NULL, bytes.data, bytes.length);
+                                                NULL, other.out.data, other.out.length);
     courier_answered(&bench->courier, event, now);
     transport_event_delete(event);
-    buffer_destroy(&bytes);
+    node_link_destroy(&other);
 }
 
 static void add_rows(Bench *bench, unsigned from, unsigned n, int64_t ms)
@@ -165,6 +166,28 @@ static void messages_go_when_they_are_full_or_old(void)
     bench.row[0] = false;
     courier_work(&bench.courier, at(2100));
     CU_ASSERT_TRUE(bench.sent == 3 && bench.ranges[2].first == 15);
+    close_bench(&bench);
+}
+
+static void messages_that_are_not_full_rest_between_them(void)
+{
+    Bench bench;
+    open_bench(&bench);
+    bench.courier.options.rest_ms = 5000;
+    add_rows(&bench, 0, 1, 0);
+    courier_work(&bench.courier, at(1000));
+    CU_ASSERT_EQUAL(bench.sent, 1); /* nothing was sent before: it has its age alone */
+    add_rows(&bench, 1, 1, 1500);
+    CU_ASSERT_EQUAL(courier_next(&bench.courier).ns, at(6000).ns);
+    courier_work(&bench.courier, at(5999));
+    CU_ASSERT_EQUAL(bench.sent, 1);
+    add_rows(&bench, 2, 1, 5999);
+    courier_work(&bench.courier, at(6000));
+    CU_ASSERT_TRUE(bench.sent == 2 && bench.ranges[1].blocks == 2);
+    answer(&bench, 0, NODE_COMMITTED, at(6001));
+    add_rows(&bench, 10, 5, 6001); /* a full one does not wait */
+    courier_work(&bench.courier, at(6001));
+    CU_ASSERT_TRUE(bench.sent == 3 && bench.ranges[2].blocks == 5);
     close_bench(&bench);
 }
 
@@ -265,6 +288,8 @@ static void what_is_left_is_looked_for(void)
 
 UNIT_MAIN("courier", {"what is left is looked for", what_is_left_is_looked_for},
           {"messages go when they are full or old", messages_go_when_they_are_full_or_old},
+          {"messages that are not full rest between them",
+           messages_that_are_not_full_rest_between_them},
           {"what is in flight is bounded", what_is_in_flight_is_bounded},
           {"who is not there is waited for", who_is_not_there_is_waited_for},
           {"what is not answered is sent again", what_is_not_answered_is_sent_again})

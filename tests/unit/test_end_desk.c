@@ -64,6 +64,7 @@ static void end(void)
 {
     end_desk_destroy(&desk.end);
     members_destroy(&desk.members);
+    node_link_destroy(&desk.link);
     cluster_table_destroy(&desk.table);
 }
 

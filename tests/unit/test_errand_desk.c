@@ -109,6 +109,7 @@ static World *set_up(void)
 static void close_side(Side *side)
 {
     errand_desk_destroy(&side->desk);
+    node_link_destroy(&side->link);
     errand_answer_delete(side->answer);
     free(side->sent.bytes);
 }
@@ -276,6 +277,7 @@ static void an_owner_that_begins_anew_fetches_again(void)
     begin(w);
     exchange(w);
     errand_desk_destroy(&w->owner.desk);
+    node_link_destroy(&w->owner.link);
     open_side(&w->owner, w, 1);
     pass(w, ERRAND_FIRST_MS);
     exchange(w);

@@ -4,7 +4,7 @@
 #include "unit.h"
 
 static const LeaseRules rules = {
-    .term_ms = 30000, .fetch_ms = 120000, .delay_ms = 1000, .confirm_ms = 30000};
+    .term_ms = 30000, .fetch_ms = 120000, .delay_ms = 1000, .confirm_ms = 30000, .pace_ms = 10};
 
 static LeaseNotice last_news;
 static unsigned n_news;
@@ -272,7 +272,7 @@ static LeaseHolder *holder_at(int64_t ms)
     cluster_table_init(&table);
     (void)cluster_table_create(&table, uuid, "", 1);
     (void)arbiters_of_table(&arbiters, &table);
-    (void)lease_holder_new(&holder, &rules, 10, &sink);
+    (void)lease_holder_new(&holder, &rules, &sink);
     lease_holder_set(holder, &arbiters, at(ms));
     cluster_table_destroy(&table);
     n_news = 0;
@@ -392,13 +392,16 @@ static void an_answer_of_a_former_arbiter_is_not_believed(void)
 
 /* ---- whole clusters ---- */
 
-static const LeaseWorldOptions calm = {
-    .agents = 6,
-    .addresses = 20,
-    .wanted = 70,
-    .run_ms = 900000,
-    .rules = {.term_ms = 30000, .fetch_ms = 20000, .delay_ms = 1000, .confirm_ms = 30000},
-    .seed = 1};
+static const LeaseWorldOptions calm = {.agents = 6,
+                                       .addresses = 20,
+                                       .wanted = 70,
+                                       .run_ms = 900000,
+                                       .rules = {.term_ms = 30000,
+                                                 .fetch_ms = 20000,
+                                                 .delay_ms = 1000,
+                                                 .confirm_ms = 30000,
+                                                 .pace_ms = 1},
+                                       .seed = 1};
 
 static LeaseWorld world;
 

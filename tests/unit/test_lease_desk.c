@@ -33,7 +33,7 @@ static ClusterTable table;
 static MonoTime now;
 
 static const LeaseRules rules = {
-    .term_ms = 10000, .fetch_ms = 5000, .delay_ms = 1000, .confirm_ms = 3000};
+    .term_ms = 10000, .fetch_ms = 5000, .delay_ms = 1000, .confirm_ms = 3000, .pace_ms = 20};
 
 static void post(const Side *from, const char *subject, bool is_answer, uint64_t token,
                  const void *bytes, size_t length)
@@ -154,6 +154,7 @@ static void end(void)
 {
     for (size_t i = 0; i < 2; i++) {
         lease_desk_destroy(&sides[i].desk);
+        node_link_destroy(&sides[i].link);
     }
     cluster_table_destroy(&table);
 }

@@ -64,6 +64,7 @@ static void a_settled_move_is_said_again(void)
     CU_ASSERT_EQUAL(seen.n_puts, 2);
     cluster_table_destroy(&table);
     table_keeper_destroy(&keeper);
+    node_link_destroy(&link);
 }
 
 /* Answers the desk's look with a ledger of two rows; the second one may be missing. */
@@ -124,6 +125,7 @@ static void a_limit_is_not_used_up_while_a_row_is_missing(void)
         CU_ASSERT_EQUAL(desk.spent, limit == 10);
         CU_ASSERT_EQUAL(desk.awaited, 0);
         limit_desk_destroy(&desk);
+        node_link_destroy(&link);
     }
 }
 
@@ -147,6 +149,7 @@ static void a_limit_is_not_used_up_before_others_have_heard_of_what_there_is(voi
     settle(&desk, &other, &account, 60200); /* all of it is drawn */
     CU_ASSERT_FALSE(desk.holds);
     limit_desk_destroy(&desk);
+    node_link_destroy(&link);
 }
 
 /* What it would have used is drawn by others; when it is started, it finds that out. */
@@ -159,6 +162,7 @@ static void an_agent_that_was_never_started_is_not_waited_for(void)
     CU_ASSERT_EQUAL(desk.awaited, 0);
     CU_ASSERT_TRUE(desk.proposed[LEDGER_PAGES] > 10);
     limit_desk_destroy(&desk);
+    node_link_destroy(&link);
 }
 
 static Result no_mark(void *context, uint16_t agent, PeerMark *mark)
@@ -190,7 +194,7 @@ static void an_answer_of_a_process_that_was_not_compared_does_not_count(void)
     members.members[1].greet.compared = 5;
     CU_ASSERT_TRUE(greet_desk_heard(&desk, 1, 5, 3));
     CU_ASSERT_EQUAL(members.members[1].greet.mark.heard, 3);
-    greet_desk_destroy(&desk);
+    node_link_destroy(&link);
     members_destroy(&members);
 }
 

@@ -366,6 +366,7 @@ static void world_delete(World *w)
     close_agent(&w->whole);
     for (uint32_t i = 0; i < w->n; i++) {
         mass_desk_destroy(&w->agents[i].desk);
+        node_link_destroy(&w->agents[i].link);
         close_agent(&w->agents[i]);
     }
     cluster_table_destroy(&w->table);

@@ -74,6 +74,7 @@ static void former(Joining *j, TransportEventKind kind)
 static void end(Joining *j)
 {
     node_join_destroy(&j->join);
+    node_link_destroy(&j->link);
     cluster_table_destroy(&j->ours);
     cluster_table_destroy(&j->theirs);
     buffer_destroy(&j->bytes);
@@ -349,6 +350,7 @@ static void of_a_stop_that_comes_late(void)
     CU_ASSERT_EQUAL(hear(&members, &seen, TRANSPORT_VALUE, &record, 44), MEMBER_LOST);
     CU_ASSERT_EQUAL(seen.n_puts, 2);
     members_destroy(&members);
+    node_link_destroy(&link);
 }
 
 UNIT_MAIN("node_join",

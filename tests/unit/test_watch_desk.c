@@ -43,19 +43,19 @@ static void begin(WatchDesk *desk, NodeLink *link)
 /* Agent 1 answers the last question, by its clock. */
 static bool answers(WatchDesk *desk, NodeLink *link, int64_t clock_ms, MonoTime now)
 {
-    Buffer bytes;
-    buffer_init(&bytes, BUFFER_NO_LIMIT);
-    NodeLink other = *link;
+    NodeLink other;
+    node_link_init(&other, link->transport, "x");
+    other.head = link->head;
     other.head.from = 1;
-    WireWriter writer = node_link_begin(&other, &bytes);
+    WireWriter writer = node_link_begin(&other);
     wire_put_64(&writer, 0);
     wire_put_string(&writer, "", 0);
     wire_put_64(&writer, (uint64_t)clock_ms);
     TransportEvent *event =
-        transport_event_new(TRANSPORT_ANSWER, asked, NULL, NULL, bytes.data, bytes.length);
+        transport_event_new(TRANSPORT_ANSWER, asked, NULL, NULL, other.out.data, other.out.length);
     bool slept = watch_desk_take(desk, event, now);
     transport_event_delete(event);
-    buffer_destroy(&bytes);
+    node_link_destroy(&other);
     return slept;
 }
 
@@ -78,7 +78,7 @@ static void a_pause_that_our_clock_does_not_show_is_found(void)
     watch_desk_work(&desk, true, at(4 * PULSE_MS));
     watch_desk_work(&desk, true, at(5 * PULSE_MS));
     CU_ASSERT_FALSE(answers(&desk, &link, 520900, at(5 * PULSE_MS + 3)));
-    watch_desk_destroy(&desk);
+    node_link_destroy(&link);
     members_destroy(&members);
 }
 
@@ -98,7 +98,7 @@ static void slow_messages_are_no_pause(void)
         }
     }
     CU_ASSERT_TRUE(n_asked > 50);
-    watch_desk_destroy(&desk);
+    node_link_destroy(&link);
     members_destroy(&members);
 }
 
@@ -112,7 +112,7 @@ static void another_process_of_the_other_is_no_pause(void)
     watch_desk_work(&desk, true, at(200));
     watch_desk_work(&desk, true, at(400));
     CU_ASSERT_FALSE(answers(&desk, &link, 5, at(403))); /* its machine has begun anew */
-    watch_desk_destroy(&desk);
+    node_link_destroy(&link);
     members_destroy(&members);
 }
 
@@ -125,7 +125,7 @@ static void who_holds_nothing_asks_nothing(void)
         watch_desk_work(&desk, false, at(ms));
     }
     CU_ASSERT_EQUAL(n_asked, 0);
-    watch_desk_destroy(&desk);
+    node_link_destroy(&link);
     members_destroy(&members);
 }
 

@@ -27,6 +27,7 @@ typedef struct Customer {
     uint64_t next;       /* sequence of the first row that was not sent yet, or less */
     size_t pending;      /* bytes of rows that were not sent yet */
     MonoTime oldest;     /* of these */
+    MonoTime rested;     /* a message that is not full may go */
     MonoTime not_before; /* nobody was there, or it refused */
     Parcel parcels[COURIER_WINDOW_MOST];
     size_t n;
@@ -51,7 +52,6 @@ Result courier_init(Courier *courier, NodeLink *link, GreetDesk *greet,
     map_init(&courier->tickets);
     heap_init(&courier->due);
     buffer_init(&courier->blocks, BUFFER_NO_LIMIT);
-    buffer_init(&courier->message, BUFFER_NO_LIMIT);
     return courier->packer == NULL ? RESULT_MEMORY : RESULT_OK;
 }
 
@@ -72,7 +72,6 @@ void courier_destroy(Courier *courier)
     heap_destroy(&courier->due);
     envelope_packer_delete(courier->packer);
     buffer_destroy(&courier->blocks);
-    buffer_destroy(&courier->message);
 }
 
 void courier_set_agents(Courier *courier, uint32_t agents)
@@ -91,16 +90,22 @@ static bool courier_has_room(const Courier *courier, const Customer *customer)
             customer->out + courier->options.message_bytes <= courier->options.window_bytes);
 }
 
+/* When what was not sent yet is to be. */
+static MonoTime courier_leaves(const Courier *courier, const Customer *customer)
+{
+    if (customer->pending >= courier->options.message_bytes) {
+        return customer->not_before;
+    }
+    MonoTime aged = mono_add_ms(customer->oldest, courier->options.age_ms);
+    return mono_later(customer->not_before, mono_later(aged, customer->rested));
+}
+
 /* When something is to be done for an agent. */
 static MonoTime courier_due_of(const Courier *courier, const Customer *customer)
 {
     MonoTime due = MONO_NEVER;
     if (customer->pending > 0 && courier_has_room(courier, customer)) {
-        bool full = customer->pending >= courier->options.message_bytes;
-        due = customer->not_before;
-        if (!full) {
-            due = mono_later(due, mono_add_ms(customer->oldest, courier->options.age_ms));
-        }
+        due = courier_leaves(courier, customer);
     }
     for (size_t i = 0; i < customer->n; i++) {
         const Parcel *parcel = &customer->parcels[i];
@@ -235,15 +240,14 @@ static Result courier_send(Courier *courier, uint16_t to, const OutboxRange *ran
                          .session = head->session,
                          .sequence = range->first};
     memcpy(envelope.uuid, head->uuid, sizeof envelope.uuid);
-    Result rc =
-        envelope_pack(courier->packer, &envelope, blocks->data, blocks->length, &courier->message);
+    Result rc = envelope_pack(courier->packer, &envelope, blocks->data, blocks->length,
+                              node_link_blank(courier->link));
     if (rc != RESULT_OK) {
         LOG_ERROR("cluster", "a block cannot be packed", "to=%u bytes=%zu error=\"%s\"",
                   (unsigned)to, blocks->length, result_name(rc));
         return rc;
     }
-    return node_link_request(courier->link, "in", to, &courier->message,
-                             node_token(NODE_PART_BLOCKS, token));
+    return node_link_request(courier->link, "in", to, node_token(NODE_PART_BLOCKS, token));
 }
 
 /* Sends the blocks that were read as a parcel. */
@@ -312,6 +316,7 @@ static void courier_advance(Courier *courier, Customer *customer, MonoTime now)
     customer->pending -= bytes < customer->pending ? bytes : customer->pending;
     customer->pending += customer->pending == 0 && customer->looks;
     customer->oldest = now;
+    customer->rested = mono_add_ms(now, courier->options.rest_ms);
     send_parcel(courier, customer, parcel, now);
 }
 
@@ -329,9 +334,7 @@ static void courier_serve(Courier *courier, Customer *customer, MonoTime now)
         }
     }
     while (customer->pending > 0 && courier_has_room(courier, customer) &&
-           !mono_before(now, customer->not_before) &&
-           (customer->pending >= courier->options.message_bytes ||
-            !mono_before(now, mono_add_ms(customer->oldest, courier->options.age_ms)))) {
+           !mono_before(now, courier_leaves(courier, customer))) {
         courier_advance(courier, customer, now);
     }
     courier_place(courier, customer);
@@ -423,7 +426,7 @@ void courier_nobody(Courier *courier, uint64_t number, MonoTime now)
 
 static void courier_reply(Courier *courier, const char *reply_to, BlockFault fault, uint64_t taken)
 {
-    WireWriter writer = node_link_begin(courier->link, &courier->message);
+    WireWriter writer = node_link_begin(courier->link);
     wire_put_8(&writer, fault == BLOCK_GOOD ? NODE_COMMITTED : NODE_REFUSED);
     wire_put_8(&writer, (uint8_t)fault);
     wire_put_varint(&writer, taken);

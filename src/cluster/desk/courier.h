@@ -1,6 +1,6 @@
 /* Courier: a node's blocks, going out and coming in.
  *
- *   courier_grown --> rows of an agent --(message_bytes of them, or age_ms)--> envelope, request
+ *   courier_grown --> rows of an agent --(message_bytes of them, or age_ms and rest_ms)--> request
  *                           ^                                                     |
  *                           |  nobody there, refused, no answer: again later      |
  *                           '-----------------------------------------------------+
@@ -38,6 +38,7 @@
 typedef struct CourierOptions {
     size_t message_bytes; /* of blocks; a message is sent when it has these */
     int64_t age_ms;       /* or when its first row waits so long */
+    int64_t rest_ms;      /* between two to one agent that are not full */
     size_t window_bytes;  /* in flight to one agent, but two messages in any case */
     int64_t answer_ms;    /* without an answer for so long a message is sent again */
     int64_t again_ms;     /* after nobody was there, or a refusal */
@@ -74,7 +75,6 @@ typedef struct Courier {
     Map tickets; /* to the subject of the answer, owned */
     uint64_t last_ticket;
     Buffer blocks;
-    Buffer message;
     uint64_t refused[BLOCK_FAULTS]; /* blocks of others, by reason */
     uint64_t refused_ours;          /* by others */
     CourierStats stats;             /* but for agents_away and refused */

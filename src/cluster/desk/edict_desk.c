@@ -14,7 +14,6 @@ void edict_desk_init(EdictDesk *desk, NodeLink *link, const Members *members,
     key_init(&desk->key, link, NODE_PART_EDICTS, EDICTS_KEY, LOOK_MS);
     edicts_init(&desk->edicts);
     edicts_init(&desk->proposed);
-    buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
 }
 
 static void edict_given_release(EdictGiven *given)
@@ -34,7 +33,6 @@ void edict_desk_destroy(EdictDesk *desk)
     }
     edicts_destroy(&desk->edicts);
     edicts_destroy(&desk->proposed);
-    buffer_destroy(&desk->bytes);
 }
 
 /* They are to be carried out: those about a host by its owner, and by the one that sends it away.
@@ -198,11 +196,11 @@ static void edict_desk_put(EdictDesk *desk, MonoTime now)
             return; /* again with the others */
         }
     }
-    buffer_reset(&desk->bytes);
-    if (rc != RESULT_OK || edicts_write(&desk->proposed, &desk->bytes) != RESULT_OK) {
+    if (rc != RESULT_OK ||
+        edicts_write(&desk->proposed, node_link_blank(desk->link)) != RESULT_OK) {
         return;
     }
-    (void)key_put(&desk->key, &desk->bytes, now); /* if it cannot be sent, again in a moment */
+    (void)key_put(&desk->key, now); /* if it cannot be sent, again in a moment */
 }
 
 static void edict_desk_ask(EdictDesk *desk, EdictGiven *given, MonoTime now)
@@ -212,7 +210,7 @@ static void edict_desk_ask(EdictDesk *desk, EdictGiven *given, MonoTime now)
         if (given->heard[i] == EDICT_DONE || i == desk->link->head.from) {
             continue;
         }
-        WireWriter writer = node_link_question(desk->link, NODE_ASK_EDICTS, &desk->bytes);
+        WireWriter writer = node_link_question(desk->link, NODE_ASK_EDICTS);
         wire_put_64(&writer, given->number);
         (void)node_link_ask(desk->link, &writer, (uint16_t)i,
                             node_token(NODE_PART_EDICTS, given->serial << AGENT_BITS | i));
@@ -276,7 +274,7 @@ void edict_desk_asked(EdictDesk *desk, WireReader *question, const char *reply_t
         key_changed(&desk->key, now);
     }
     const char *text = edict_desk_text_of(desk, number);
-    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+    WireWriter writer = node_link_begin(desk->link);
     wire_put_64(&writer, desk->applied);
     wire_put_string(&writer, text, strlen(text));
     wire_put_64(&writer, (uint64_t)(now.ns / 1000000));
@@ -288,10 +286,9 @@ void edict_desk_asked(EdictDesk *desk, WireReader *question, const char *reply_t
 /* The server has forgotten it, or has an older one, or one that has lost some of it. */
 static void edict_desk_put_back(EdictDesk *desk, MonoTime now)
 {
-    buffer_reset(&desk->bytes);
     edicts_destroy(&desk->proposed);
-    if (edicts_write(&desk->edicts, &desk->bytes) == RESULT_OK) {
-        (void)key_put(&desk->key, &desk->bytes, now);
+    if (edicts_write(&desk->edicts, node_link_blank(desk->link)) == RESULT_OK) {
+        (void)key_put(&desk->key, now);
     }
 }
 

@@ -75,7 +75,6 @@ typedef struct EdictDesk {
     size_t n_given;
     EdictText texts[EDICT_TEXTS]; /* a ring */
     size_t next_text;
-    Buffer bytes;
 } EdictDesk;
 
 void edict_desk_init(EdictDesk *desk, NodeLink *link, const Members *members,

@@ -23,7 +23,6 @@ void end_desk_init(EndDesk *desk, NodeLink *link, const Members *members, const 
                       .round_end = MONO_NEVER};
     key_init(&desk->key, link, NODE_PART_END, END_KEY, LOOK_MS);
     ending_init(&desk->ending);
-    buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
 }
 
 void end_desk_destroy(EndDesk *desk)
@@ -31,7 +30,6 @@ void end_desk_destroy(EndDesk *desk)
     ending_destroy(&desk->ending);
     arbiters_destroy(&desk->owners);
     free(desk->named);
-    buffer_destroy(&desk->bytes);
 }
 
 Result end_desk_set(EndDesk *desk)
@@ -102,12 +100,11 @@ static const WireRecord end_named = WIRE_RECORD(EndNamed, named_fields);
 static void end_desk_put(EndDesk *desk, uint8_t verdict, const EndNamed *named, size_t n,
                          MonoTime now)
 {
-    buffer_reset(&desk->bytes);
-    WireWriter writer = wire_writer(&desk->bytes);
+    WireWriter writer = wire_writer(node_link_blank(desk->link));
     wire_put_8(&writer, verdict);
     wire_put_list(&writer, &end_named, named, n);
     if (writer.rc == RESULT_OK) {
-        (void)key_put(&desk->key, &desk->bytes, now);
+        (void)key_put(&desk->key, now);
     }
 }
 
@@ -180,7 +177,7 @@ void end_desk_asked(EndDesk *desk, WireReader *question, const char *reply_to,
     if (!wire_reader_ended(question)) {
         return;
     }
-    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+    WireWriter writer = node_link_begin(desk->link);
     wire_put_64(&writer, round);
     wire_put(&writer, &node_end_report, &ours);
     node_link_answer(desk->link, &writer, reply_to);
@@ -196,7 +193,7 @@ static void end_desk_ask(EndDesk *desk, MonoTime now)
         if (agent == desk->link->head.from) {
             continue;
         }
-        WireWriter writer = node_link_question(desk->link, NODE_ASK_END, &desk->bytes);
+        WireWriter writer = node_link_question(desk->link, NODE_ASK_END);
         wire_put_64(&writer, desk->ending.round);
         (void)node_link_ask(desk->link, &writer, agent, node_token(NODE_PART_END, agent));
     }

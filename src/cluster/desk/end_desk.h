@@ -53,7 +53,6 @@ typedef struct EndDesk {
     size_t n_named;
     EndVerdict found; /* here; to be written */
     MonoTime found_end;
-    Buffer bytes;
 } EndDesk;
 
 void end_desk_init(EndDesk *desk, NodeLink *link, const Members *members,

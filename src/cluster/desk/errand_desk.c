@@ -11,7 +11,6 @@ void errand_desk_init(ErrandDesk *desk, NodeLink *link, const ClusterTable *tabl
                       const ErrandDeskSinks *sinks)
 {
     *desk = (ErrandDesk){.link = link, .table = table, .sinks = *sinks};
-    buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
 }
 
 static void forget_served(ErrandDesk *desk, size_t place)
@@ -31,7 +30,6 @@ void errand_desk_destroy(ErrandDesk *desk)
     for (size_t i = 0; i < desk->n_ours; i++) {
         free(desk->ours[i].url);
     }
-    buffer_destroy(&desk->bytes);
 }
 
 static ClusterSlot errand_desk_slot_of(const ErrandDesk *desk, const char *url)
@@ -69,7 +67,7 @@ static bool errand_desk_look(ErrandDesk *desk, size_t place, MonoTime now)
         errand->next = mono_add_ms(now, ERRAND_FIRST_MS);
     } else {
         errand->agent = slot.to;
-        WireWriter writer = node_link_question(desk->link, NODE_ASK_ROBOTS, &desk->bytes);
+        WireWriter writer = node_link_question(desk->link, NODE_ASK_ROBOTS);
         wire_put_string(&writer, errand->url, strlen(errand->url));
         errand->asked = ++desk->last;
         errand->next = mono_add_ms(now, ERRAND_ANSWER_MS);
@@ -201,7 +199,7 @@ static void errand_desk_serve(ErrandDesk *desk, char *url, MonoTime now)
 static void reply(ErrandDesk *desk, ErrandReply what, const ErrandAnswer *answer,
                   const char *reply_to)
 {
-    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+    WireWriter writer = node_link_begin(desk->link);
     wire_put_8(&writer, (uint8_t)what);
     if (what == ERRAND_HERE) {
         wire_put_32(&writer, (uint32_t)answer->status);

@@ -80,7 +80,6 @@ typedef struct ErrandDesk {
     size_t n_theirs;
     size_t kept_bytes;
     uint64_t last; /* number of a question or ticket */
-    Buffer bytes;
 } ErrandDesk;
 
 void errand_desk_init(ErrandDesk *desk, NodeLink *link, const ClusterTable *table,

@@ -12,12 +12,6 @@ void greet_desk_init(GreetDesk *desk, NodeLink *link, Members *members, const Cl
 {
     *desk = (GreetDesk){
         .link = link, .members = members, .table = table, .sinks = *sinks, .next = MONO_NEVER};
-    buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
-}
-
-void greet_desk_destroy(GreetDesk *desk)
-{
-    buffer_destroy(&desk->bytes);
 }
 
 static GreetPeer *greet_desk_peer(GreetDesk *desk, uint16_t agent)
@@ -63,7 +57,7 @@ static void greet_desk_greet(GreetDesk *desk, uint16_t agent, MonoTime now)
 {
     GreetPeer *peer = &desk->members->members[agent].greet;
     peer->next = mono_add_ms(now, AGAIN_MS);
-    WireWriter writer = node_link_question(desk->link, NODE_ASK_GREET, &desk->bytes);
+    WireWriter writer = node_link_question(desk->link, NODE_ASK_GREET);
     wire_put_64(&writer, peer->mark.taken);
     (void)node_link_ask(desk->link, &writer, agent, node_token(NODE_PART_GREET, agent));
 }
@@ -105,7 +99,7 @@ void greet_desk_present(GreetDesk *desk, uint16_t agent, MonoTime now)
 
 static void greet_desk_answer(GreetDesk *desk, const char *reply_to)
 {
-    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+    WireWriter writer = node_link_begin(desk->link);
     node_link_answer(desk->link, &writer, reply_to);
 }
 

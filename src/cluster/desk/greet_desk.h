@@ -39,12 +39,10 @@ typedef struct GreetDesk {
     GreetSinks sinks;
     uint32_t n; /* of them, whose marks are read */
     MonoTime next;
-    Buffer bytes;
 } GreetDesk;
 
 void greet_desk_init(GreetDesk *desk, NodeLink *link, Members *members, const ClusterTable *table,
                      const GreetSinks *sinks);
-void greet_desk_destroy(GreetDesk *desk);
 /* The table has changed: there may be more members. RESULT_IO. */
 Result greet_desk_set(GreetDesk *desk, MonoTime now);
 /* The connection is there again: who has not greeted yet is asked at once. */

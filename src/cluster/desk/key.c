@@ -65,10 +65,10 @@ MonoTime key_next(const Key *key)
     return key->link->up ? next : MONO_NEVER;
 }
 
-Result key_put(Key *key, const Buffer *bytes, MonoTime now)
+Result key_put(Key *key, MonoTime now)
 {
     uint64_t token = key_token(key);
-    Result rc = node_link_put(key->link, key->name, bytes, key->revision, token);
+    Result rc = node_link_put(key->link, key->name, key->revision, token);
     key->put = rc == RESULT_OK ? key->last : 0;
     key->put_end = mono_add_ms(now, KEY_ANSWER_MS);
     return rc;

@@ -51,8 +51,8 @@ static inline bool key_is_busy(const Key *key)
 {
     return key->look != 0 || key->put != 0;
 }
-/* As Transport.put. */
-Result key_put(Key *key, const Buffer *bytes, MonoTime now);
+/* As Transport.put, of what was written (node_link_blank). */
+Result key_put(Key *key, MonoTime now);
 /* Whether an event is of a look or put of this part at all. */
 static inline bool key_is_of(const TransportEvent *event)
 {

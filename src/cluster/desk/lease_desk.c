@@ -4,8 +4,7 @@
 #include <string.h>
 
 #define AGENT_BITS 16u
-#define PACE_MS    20 /* between two messages to one arbiter, with few agents */
-#define PACE_MOST  1000
+#define PACE_MOST  1000 /* with very many agents */
 
 Result lease_desk_init(LeaseDesk *desk, NodeLink *link, const LeaseRules *rules, size_t addresses,
                        uint64_t dead_below, bool alone, const LeaseNoticeSink *sink, MonoTime now)
@@ -15,12 +14,11 @@ Result lease_desk_init(LeaseDesk *desk, NodeLink *link, const LeaseRules *rules,
     desk->rules = *rules;
     desk->dead_below = dead_below;
     desk->alone = alone;
-    desk->pace_ms = PACE_MS;
+    desk->pace_ms = rules->pace_ms;
     desk->next_census = MONO_NEVER;
     desk->begun = now;
-    buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
     Result rc = lease_arbiter_new(&desk->arbiter, rules, link->head.from, addresses, now);
-    return rc == RESULT_OK ? lease_holder_new(&desk->holder, rules, PACE_MS, sink) : rc;
+    return rc == RESULT_OK ? lease_holder_new(&desk->holder, rules, sink) : rc;
 }
 
 void lease_desk_destroy(LeaseDesk *desk)
@@ -28,7 +26,6 @@ void lease_desk_destroy(LeaseDesk *desk)
     lease_arbiter_delete(desk->arbiter);
     lease_holder_delete(desk->holder);
     free(desk->counted);
-    buffer_destroy(&desk->bytes);
 }
 
 /* Nobody is counted yet under this table. Others have it by the time of a pace, and when many start
@@ -65,7 +62,7 @@ Result lease_desk_set(LeaseDesk *desk, const ClusterTable *table, MonoTime now)
         arbiters_destroy(&one);
         return rc;
     }
-    int64_t pace = PACE_MS + (int64_t)one.n;
+    int64_t pace = desk->rules.pace_ms + (int64_t)one.n;
     desk->pace_ms = pace < PACE_MOST ? pace : PACE_MOST;
     lease_holder_set_pace(desk->holder, desk->pace_ms);
     if (lease_arbiter_set(desk->arbiter, &one, table->epoch, now)) {
@@ -139,7 +136,7 @@ static void ask_for_held(LeaseDesk *desk, MonoTime now)
         return;
     }
     for (uint32_t i = 0; i < desk->n_agents; i++) {
-        WireWriter writer = node_link_question(desk->link, NODE_ASK_HELD, &desk->bytes);
+        WireWriter writer = node_link_question(desk->link, NODE_ASK_HELD);
         if (i != desk->link->head.from && desk->counted[i] == COUNTED_NOT) {
             (void)node_link_ask(desk->link, &writer, (uint16_t)i,
                                 node_token(NODE_PART_HELD, desk->census << AGENT_BITS | i));
@@ -158,7 +155,7 @@ void lease_desk_tell_held(LeaseDesk *desk, const NodeHead *head, const char *rep
     if (n == SIZE_MAX) {
         return;
     }
-    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+    WireWriter writer = node_link_begin(desk->link);
     wire_put_64(&writer, edict);
     wire_put_list(&writer, &node_lease_held, desk->held, n);
     node_link_answer(desk->link, &writer, reply_to);
@@ -220,7 +217,7 @@ void lease_desk_asked(LeaseDesk *desk, const TransportEvent *event, MonoTime now
     size_t n = wire_get_list(&reader, &node_lease_item, desk->items, LEASE_ITEMS_MOST);
     if (wire_reader_ended(&reader) &&
         lease_desk_judge(desk, client, number, dead_below, desk->items, n, now)) {
-        WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+        WireWriter writer = node_link_begin(desk->link);
         wire_put_64(&writer, number);
         wire_put_list(&writer, &node_lease_answer, desk->answers, n);
         node_link_answer(desk->link, &writer, event->reply_to);
@@ -251,10 +248,10 @@ static void send_some(LeaseDesk *desk, const LeaseHint *hints, size_t n, MonoTim
         lease_desk_hint(desk, hints->to.agent, hints, n, now);
         return;
     }
-    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+    WireWriter writer = node_link_begin(desk->link);
     wire_put_list(&writer, &node_lease_hint, hints, n);
     if (writer.rc == RESULT_OK) {
-        (void)node_link_publish(desk->link, "hint", hints->to.agent, &desk->bytes);
+        (void)node_link_publish(desk->link, "hint", hints->to.agent);
     }
 }
 
@@ -325,14 +322,14 @@ static void ask_self(LeaseDesk *desk, const LeaseMessage *message, MonoTime now)
 
 static void send_message(LeaseDesk *desk, const LeaseMessage *message, MonoTime now)
 {
-    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+    WireWriter writer = node_link_begin(desk->link);
     wire_put_64(&writer, message->number);
     wire_put_64(&writer, desk->dead_below);
     wire_put_list(&writer, &node_lease_item, message->items, message->n);
     uint64_t number = message->number << AGENT_BITS | message->to;
     if (writer.rc != RESULT_OK ||
-        node_link_request(desk->link, "lease", message->to, &desk->bytes,
-                          node_token(NODE_PART_LEASES, number)) != RESULT_OK) {
+        node_link_request(desk->link, "lease", message->to, node_token(NODE_PART_LEASES, number)) !=
+            RESULT_OK) {
         lease_holder_nobody(desk->holder, message->to, message->number, now);
     }
 }

@@ -48,7 +48,6 @@ typedef struct LeaseDesk {
     MonoTime begun;
     MonoTime settled;     /* the census counts for this, too */
     MonoTime next_census; /* question */
-    Buffer bytes;
 } LeaseDesk;
 
 /* The link's agent and session are set. alone: no former process of this agent can hold anything.

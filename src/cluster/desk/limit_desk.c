@@ -18,13 +18,11 @@ void limit_desk_init(LimitDesk *desk, NodeLink *link, const ClusterTable *table,
     memcpy(desk->granted, used, sizeof desk->granted);
     memcpy(desk->proposed, used, sizeof desk->proposed);
     ledger_init(&desk->ledger);
-    buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
 }
 
 void limit_desk_destroy(LimitDesk *desk)
 {
     ledger_destroy(&desk->ledger);
-    buffer_destroy(&desk->bytes);
 }
 
 static bool has_limits(const LimitDesk *desk)
@@ -216,9 +214,8 @@ static bool limit_desk_take_value(LimitDesk *desk, const TransportEvent *event,
     if (!limit_desk_settle(desk, accounts, now)) {
         (void)take_proposed(desk);
     } else {
-        buffer_reset(&desk->bytes);
-        if (ledger_write(&desk->ledger, &desk->bytes) == RESULT_OK) {
-            (void)key_put(&desk->key, &desk->bytes, now);
+        if (ledger_write(&desk->ledger, node_link_blank(desk->key.link)) == RESULT_OK) {
+            (void)key_put(&desk->key, now);
         }
     }
     return memcmp(before, desk->granted, sizeof before) != 0;

@@ -33,7 +33,6 @@ typedef struct LimitDesk {
     bool holds;          /* of some limit there may be some left: here, or for others to draw */
     uint64_t pool[LEDGER_UNITS];     /* what nobody had at the last look */
     MonoTime pool_end[LEDGER_UNITS]; /* nobody has drawn it by then: nobody can use it */
-    Buffer bytes;
 } LimitDesk;
 
 /* used: by earlier processes of this agent; what they were granted beyond is in the ledger, or the

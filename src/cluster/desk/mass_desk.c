@@ -9,7 +9,6 @@
 void mass_desk_init(MassDesk *desk, NodeLink *link, const MassDeskOptions *options)
 {
     *desk = (MassDesk){.link = link, .options = *options};
-    buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
 }
 
 static void mass_seat_drop(MassSeat *seat)
@@ -26,7 +25,6 @@ void mass_desk_destroy(MassDesk *desk)
         mass_seat_drop(&desk->seats[i]);
     }
     free(desk->seats);
-    buffer_destroy(&desk->bytes);
 }
 
 static uint64_t round_on_disk(const MassDesk *desk, uint16_t agent)
@@ -67,7 +65,7 @@ void mass_desk_asked(MassDesk *desk, WireReader *question, uint16_t from, const 
     (void)mass_file_open(&file, desk->options.directory, false, from);
     uint64_t end = file.head.round == have ? 0 : file.head.records * MASS_RECORD_BYTES;
     uint64_t left = offset < end && offset % MASS_RECORD_BYTES == 0 ? end - offset : 0;
-    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+    WireWriter writer = node_link_begin(desk->link);
     mass_head_put(&writer, &file.head);
     wire_put_64(&writer, offset);
     wire_put_string(&writer, left == 0 ? "" : file.records + offset,
@@ -97,7 +95,7 @@ static void mass_desk_ask(MassDesk *desk, MonoTime now)
 {
     const MassSeat *seat = &desk->seats[desk->peer];
     uint64_t copied = seat->comes != 0 ? seat->writer.records : 0;
-    WireWriter writer = node_link_question(desk->link, NODE_ASK_MASS, &desk->bytes);
+    WireWriter writer = node_link_question(desk->link, NODE_ASK_MASS);
     wire_put_64(&writer, seat->have);
     wire_put_64(&writer, copied * MASS_RECORD_BYTES);
     desk->asked = ++desk->last;

@@ -45,7 +45,6 @@ typedef struct MassDesk {
     MonoTime next;
     uint64_t taken;   /* files */
     uint64_t refused; /* files and messages */
-    Buffer bytes;
 } MassDesk;
 
 void mass_desk_init(MassDesk *desk, NodeLink *link, const MassDeskOptions *options);

@@ -10,7 +10,6 @@ void members_init(Members *members, NodeLink *link)
     *members = (Members){.link = link};
     key_init(&members->own, link, NODE_PART_MEMBERS, "", LOOK_MS);
     buffer_init(&members->heard, BUFFER_NO_LIMIT);
-    buffer_init(&members->bytes, BUFFER_NO_LIMIT);
 }
 
 void members_destroy(Members *members)
@@ -20,7 +19,6 @@ void members_destroy(Members *members)
     }
     free(members->members);
     buffer_destroy(&members->heard);
-    buffer_destroy(&members->bytes);
 }
 
 Result members_resize(Members *members, uint32_t n, MonoTime now)
@@ -77,9 +75,9 @@ void members_changed(Members *members, const char *key, MonoTime now)
 /* When nothing comes of it, the next look finds that. */
 void members_put_self(Members *members, MonoTime now)
 {
-    buffer_reset(&members->bytes);
-    if (member_record_write(&members->self, &members->heard, &members->bytes) == RESULT_OK) {
-        (void)key_put(&members->own, &members->bytes, now);
+    Buffer *out = node_link_blank(members->link);
+    if (member_record_write(&members->self, &members->heard, out) == RESULT_OK) {
+        (void)key_put(&members->own, now);
     }
 }
 

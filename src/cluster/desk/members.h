@@ -43,7 +43,6 @@ typedef struct Members {
     uint32_t n;
     Key own;
     Buffer heard; /* of the others, in all, when this one stops: as in member_record_write */
-    Buffer bytes;
 } Members;
 
 typedef enum MemberNews {

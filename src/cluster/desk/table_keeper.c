@@ -8,14 +8,12 @@ void table_keeper_init(TableKeeper *keeper, NodeLink *link, int64_t confirm_ms)
     key_init(&keeper->key, link, NODE_PART_TABLE, TABLE_KEY, confirm_ms / 3);
     cluster_table_init(&keeper->table);
     cluster_table_init(&keeper->seen);
-    buffer_init(&keeper->bytes, BUFFER_NO_LIMIT);
 }
 
 void table_keeper_destroy(TableKeeper *keeper)
 {
     cluster_table_destroy(&keeper->table);
     cluster_table_destroy(&keeper->seen);
-    buffer_destroy(&keeper->bytes);
 }
 
 Result table_keeper_set(TableKeeper *keeper, const ClusterTable *table)
@@ -38,9 +36,8 @@ void table_keeper_down(TableKeeper *keeper)
 
 Result table_keeper_propose(TableKeeper *keeper, const ClusterTable *table, MonoTime now)
 {
-    buffer_reset(&keeper->bytes);
-    Result rc = cluster_table_write(table, &keeper->bytes);
-    return rc == RESULT_OK ? key_put(&keeper->key, &keeper->bytes, now) : rc;
+    Result rc = cluster_table_write(table, node_link_blank(keeper->key.link));
+    return rc == RESULT_OK ? key_put(&keeper->key, now) : rc;
 }
 
 void table_keeper_settle(TableKeeper *keeper, uint16_t to, MonoTime now)
@@ -73,8 +70,7 @@ static TableNews table_keeper_put_back(TableKeeper *keeper, MonoTime now)
 /* By the bytes that this program writes: what an older one wrote says the same otherwise. */
 static bool same_table(TableKeeper *keeper, const ClusterTable *seen)
 {
-    Buffer *bytes = &keeper->bytes;
-    buffer_reset(bytes);
+    Buffer *bytes = node_link_blank(keeper->key.link);
     Result rc = cluster_table_write(&keeper->table, bytes);
     size_t ours = bytes->length;
     if (rc == RESULT_OK) {

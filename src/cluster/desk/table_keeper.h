@@ -35,7 +35,6 @@ typedef struct TableKeeper {
     ClusterTable seen;  /* the newest that was seen */
     MonoTime settled;   /* nothing is confirmed by a look that began before */
     bool newest;        /* what is committed here is what the key had at the last look */
-    Buffer bytes;
 } TableKeeper;
 
 void table_keeper_init(TableKeeper *keeper, NodeLink *link, int64_t confirm_ms);

@@ -15,17 +15,11 @@ void watch_desk_init(WatchDesk *desk, NodeLink *link, TableKeeper *keeper, Membe
     for (unsigned k = 0; k < PULSE_PEERS; k++) {
         desk->peers[k].agent = CLUSTER_NOBODY;
     }
-    buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
-}
-
-void watch_desk_destroy(WatchDesk *desk)
-{
-    buffer_destroy(&desk->bytes);
 }
 
 static void watch_ask(WatchDesk *desk, uint16_t agent, uint64_t number)
 {
-    WireWriter writer = node_link_question(desk->link, NODE_ASK_EDICTS, &desk->bytes);
+    WireWriter writer = node_link_question(desk->link, NODE_ASK_EDICTS);
     wire_put_64(&writer, 0);
     (void)node_link_ask(desk->link, &writer, agent, node_token(NODE_PART_WATCH, number));
 }

@@ -61,11 +61,9 @@ typedef struct WatchDesk {
     unsigned turn;
     uint64_t last;
     MonoTime next_pulse;
-    Buffer bytes;
 } WatchDesk;
 
 void watch_desk_init(WatchDesk *desk, NodeLink *link, TableKeeper *keeper, Members *members);
-void watch_desk_destroy(WatchDesk *desk);
 /* There are more members. */
 void watch_desk_set(WatchDesk *desk, MonoTime now);
 /* Nobody is silent before SEAT_MS from now. */

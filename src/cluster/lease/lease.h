@@ -47,6 +47,7 @@ typedef struct LeaseRules {
     int64_t delay_ms;   /* between two fetches from an address */
     int64_t confirm_ms; /* how long a look at the cluster table is good for */
     int64_t stale_ms;   /* a look may show what the table was so long before it began */
+    int64_t pace_ms;    /* between two messages from one agent to another */
 } LeaseRules;
 
 #define LEASE_DRIFT 5000 /* clocks differ by less than this part: 2 in 10 000 */

@@ -52,7 +52,6 @@ typedef struct LeasePeer {
 
 struct LeaseHolder {
     LeaseRules rules;
-    int64_t pace_ms;
     bool silent;
     LeaseNoticeSink sink;
     Arbiters arbiters;
@@ -193,15 +192,13 @@ static void lease_peers_fill(LeaseHolder *holder, LeasePeer *peer, MonoTime now)
 
 /* ---- birth ---- */
 
-Result lease_holder_new(LeaseHolder **out, const LeaseRules *rules, int64_t pace_ms,
-                        const LeaseNoticeSink *sink)
+Result lease_holder_new(LeaseHolder **out, const LeaseRules *rules, const LeaseNoticeSink *sink)
 {
     LeaseHolder *holder = calloc(1, sizeof *holder);
     if (holder == NULL) {
         return RESULT_MEMORY;
     }
     holder->rules = *rules;
-    holder->pace_ms = pace_ms;
     holder->sink = *sink;
     map_init(&holder->claims);
     map_init(&holder->peers);
@@ -392,7 +389,7 @@ bool lease_holder_message(LeaseHolder *holder, MonoTime now, LeaseMessage *messa
         if (peer->n > 0) {
             peer->number = ++holder->last;
             peer->sent = now;
-            peer->not_before = mono_add_ms(now, holder->pace_ms);
+            peer->not_before = mono_add_ms(now, holder->rules.pace_ms);
         }
         lease_peers_place(holder, peer);
         if (peer->n > 0) {
@@ -599,7 +596,7 @@ void lease_holder_set_silent(LeaseHolder *holder, bool silent)
 
 void lease_holder_set_pace(LeaseHolder *holder, int64_t pace_ms)
 {
-    holder->pace_ms = pace_ms;
+    holder->rules.pace_ms = pace_ms;
 }
 
 void lease_holder_set(LeaseHolder *holder, Arbiters *arbiters, MonoTime now)

@@ -36,9 +36,8 @@ typedef struct LeaseNoticeSink {
 
 typedef struct LeaseHolder LeaseHolder;
 
-/* pace_ms: least time between two messages to one arbiter. RESULT_MEMORY. */
-Result lease_holder_new(LeaseHolder **holder, const LeaseRules *rules, int64_t pace_ms,
-                        const LeaseNoticeSink *sink);
+/* RESULT_MEMORY. */
+Result lease_holder_new(LeaseHolder **holder, const LeaseRules *rules, const LeaseNoticeSink *sink);
 void lease_holder_delete(LeaseHolder *holder); /* NULL is allowed */
 
 void lease_holder_set_pace(LeaseHolder *holder, int64_t pace_ms);

@@ -60,6 +60,12 @@ void node_link_init(NodeLink *link, const Transport *transport, const char *craw
 {
     *link = (NodeLink){.transport = transport, .head = {.from = CLUSTER_NOBODY}};
     (void)snprintf(link->crawl, sizeof link->crawl, "%s", crawl);
+    buffer_init(&link->out, BUFFER_NO_LIMIT);
+}
+
+void node_link_destroy(NodeLink *link)
+{
+    buffer_destroy(&link->out);
 }
 
 static void node_link_subject(const NodeLink *link, const char *what, uint16_t agent,
@@ -76,21 +82,20 @@ Result node_link_listen(const NodeLink *link)
     return link->transport->listen(link->transport->state, subject);
 }
 
-Result node_link_request(const NodeLink *link, const char *what, uint16_t agent,
-                         const Buffer *bytes, uint64_t token)
+Result node_link_request(const NodeLink *link, const char *what, uint16_t agent, uint64_t token)
 {
     char subject[TRANSPORT_SUBJECT_BYTES];
     node_link_subject(link, what, agent, subject);
-    return link->transport->request(link->transport->state, subject, bytes->data, bytes->length,
-                                    token);
+    return link->transport->request(link->transport->state, subject, link->out.data,
+                                    link->out.length, token);
 }
 
-Result node_link_publish(const NodeLink *link, const char *what, uint16_t agent,
-                         const Buffer *bytes)
+Result node_link_publish(const NodeLink *link, const char *what, uint16_t agent)
 {
     char subject[TRANSPORT_SUBJECT_BYTES];
     node_link_subject(link, what, agent, subject);
-    return link->transport->publish(link->transport->state, subject, bytes->data, bytes->length);
+    return link->transport->publish(link->transport->state, subject, link->out.data,
+                                    link->out.length);
 }
 
 Result node_link_get(const NodeLink *link, const char *key, uint64_t token)
@@ -98,17 +103,21 @@ Result node_link_get(const NodeLink *link, const char *key, uint64_t token)
     return link->transport->get(link->transport->state, key, token);
 }
 
-Result node_link_put(const NodeLink *link, const char *key, const Buffer *bytes, uint64_t expected,
-                     uint64_t token)
+Result node_link_put(const NodeLink *link, const char *key, uint64_t expected, uint64_t token)
 {
-    return link->transport->put(link->transport->state, key, bytes->data, bytes->length, expected,
-                                token);
+    return link->transport->put(link->transport->state, key, link->out.data, link->out.length,
+                                expected, token);
 }
 
-WireWriter node_link_begin(const NodeLink *link, Buffer *out)
+Buffer *node_link_blank(NodeLink *link)
 {
-    buffer_reset(out);
-    WireWriter writer = wire_writer(out);
+    buffer_reset(&link->out);
+    return &link->out;
+}
+
+WireWriter node_link_begin(NodeLink *link)
+{
+    WireWriter writer = wire_writer(node_link_blank(link));
     wire_put_16(&writer, MAGIC);
     wire_put_8(&writer, VERSION);
     wire_put(&writer, &node_head, &link->head);
@@ -118,22 +127,21 @@ WireWriter node_link_begin(const NodeLink *link, Buffer *out)
 void node_link_answer(const NodeLink *link, const WireWriter *writer, const char *reply_to)
 {
     if (writer->rc == RESULT_OK) { /* an answer that is lost is asked for again */
-        (void)link->transport->publish(link->transport->state, reply_to, writer->out->data,
-                                       writer->out->length);
+        (void)link->transport->publish(link->transport->state, reply_to, link->out.data,
+                                       link->out.length);
     }
 }
 
-WireWriter node_link_question(const NodeLink *link, NodeQuestion question, Buffer *out)
+WireWriter node_link_question(NodeLink *link, NodeQuestion question)
 {
-    WireWriter writer = node_link_begin(link, out);
+    WireWriter writer = node_link_begin(link);
     wire_put_8(&writer, (uint8_t)question);
     return writer;
 }
 
 Result node_link_ask(const NodeLink *link, const WireWriter *writer, uint16_t agent, uint64_t token)
 {
-    return writer->rc == RESULT_OK ? node_link_request(link, "ask", agent, writer->out, token)
-                                   : writer->rc;
+    return writer->rc == RESULT_OK ? node_link_request(link, "ask", agent, token) : writer->rc;
 }
 
 bool node_link_open(const NodeLink *link, const TransportEvent *event, WireReader *reader,

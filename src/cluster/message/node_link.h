@@ -101,12 +101,14 @@ typedef struct NodeLink {
     MonoTime up_since;
     int64_t
         pace_ms; /* what all agents do at a change waits so long, and is done once for several */
+    Buffer out;  /* what is being written: nobody finds there what was written before */
 } NodeLink;
 
 /* Whether a crawl may have this name: letters, digits, '-' and '_'. */
 bool node_link_is_name(const char *crawl);
 /* name: as above. */
 void node_link_init(NodeLink *link, const Transport *transport, const char *crawl);
+void node_link_destroy(NodeLink *link);
 
 static inline uint64_t node_token(NodePart part, uint64_t number)
 {
@@ -123,20 +125,19 @@ static inline uint64_t node_token_number(uint64_t token)
 
 /* Hears what is sent to this node. */
 Result node_link_listen(const NodeLink *link);
-/* As of Transport; what: of the subject "ragno.CRAWL.what.agent". */
-Result node_link_request(const NodeLink *link, const char *what, uint16_t agent,
-                         const Buffer *bytes, uint64_t token);
-Result node_link_publish(const NodeLink *link, const char *what, uint16_t agent,
-                         const Buffer *bytes);
+/* As of Transport, of what was written; what: of the subject "ragno.CRAWL.what.agent". */
+Result node_link_request(const NodeLink *link, const char *what, uint16_t agent, uint64_t token);
+Result node_link_publish(const NodeLink *link, const char *what, uint16_t agent);
 Result node_link_get(const NodeLink *link, const char *key, uint64_t token);
-Result node_link_put(const NodeLink *link, const char *key, const Buffer *bytes, uint64_t expected,
-                     uint64_t token);
+Result node_link_put(const NodeLink *link, const char *key, uint64_t expected, uint64_t token);
 
-/* Begins a message: *out holds the head, the writer goes on; node_link_answer sends it. */
-WireWriter node_link_begin(const NodeLink *link, Buffer *out);
+/* The link's buffer, empty, for a value. */
+Buffer *node_link_blank(NodeLink *link);
+/* Begins a message: its head is written, the writer goes on; node_link_answer sends it. */
+WireWriter node_link_begin(NodeLink *link);
 void node_link_answer(const NodeLink *link, const WireWriter *writer, const char *reply_to);
 /* A question to an agent: the same, and node_link_ask, as Transport.request. */
-WireWriter node_link_question(const NodeLink *link, NodeQuestion question, Buffer *out);
+WireWriter node_link_question(NodeLink *link, NodeQuestion question);
 Result node_link_ask(const NodeLink *link, const WireWriter *writer, uint16_t agent,
                      uint64_t token);
 /* Reads the head of a message; false: it is none, or of another crawl. */

@@ -77,9 +77,7 @@ Result node_new(Node **out, const NodeOptions *options, const Transport *transpo
 static void node_close_desks(Node *node)
 {
     courier_destroy(&node->courier);
-    greet_desk_destroy(&node->greet);
     edict_desk_destroy(&node->edicts);
-    watch_desk_destroy(&node->watch);
     lease_desk_destroy(&node->leases);
     limit_desk_destroy(&node->limits);
     end_desk_destroy(&node->end);
@@ -98,6 +96,7 @@ void node_delete(Node *node)
         node_close_desks(node);
     }
     node_join_destroy(&node->join);
+    node_link_destroy(&node->link);
     cluster_table_destroy(&node->given);
     free(node);
 }
@@ -255,8 +254,6 @@ void node_leave(Node *node, MonoTime now)
  A question is
  * answered by the desk that it is for, or by a sink. */
 
-#define ANSWER_BYTES_MOST ((size_t)512 << 10) /* below what a server of NATS takes (1 MB) */
-
 /* What limits and the end are decided by, with what the desks know of it. */
 static void node_look(const Node *node, NodeSituation *situation)
 {
@@ -275,27 +272,23 @@ static void node_look(const Node *node, NodeSituation *situation)
     situation->end.holds = node->limits.holds || may_be_left;
 }
 
-static void answer_status(const Node *node, const char *reply_to)
+static void answer_status(Node *node, const char *reply_to)
 {
-    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
-    WireWriter writer = node_link_begin(&node->link, &bytes);
-    node->sinks.status(node->sinks.context, &bytes);
+    WireWriter writer = node_link_begin(&node->link);
+    node->sinks.status(node->sinks.context, writer.out);
     node_link_answer(&node->link, &writer, reply_to);
-    buffer_destroy(&bytes);
 }
 
-static void answer_run(const Node *node, WireReader *question, const char *reply_to)
+static void answer_run(Node *node, WireReader *question, const char *reply_to)
 {
-    Buffer bytes = {.limit = ANSWER_BYTES_MOST};
-    WireWriter writer = node_link_begin(&node->link, &bytes);
-    size_t head = bytes.length;
+    WireWriter writer = node_link_begin(&node->link);
+    size_t head = writer.out->length;
     if (node->sinks.run != NULL) {
         node->sinks.run(node->sinks.context, question, &writer);
     }
-    if (bytes.length > head) {
+    if (writer.out->length > head) {
         node_link_answer(&node->link, &writer, reply_to);
     }
-    buffer_destroy(&bytes);
 }
 
 /* Answers a message to "ask.N"; one that is no question is dropped. */

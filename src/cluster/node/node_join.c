@@ -29,13 +29,11 @@ void node_join_init(NodeJoin *join, NodeLink *link, const NodeIdentity *identity
                        .luck = luck,
                        .next = MONO_NEVER};
     cluster_table_init(&join->table);
-    buffer_init(&join->bytes, BUFFER_NO_LIMIT);
 }
 
 void node_join_destroy(NodeJoin *join)
 {
     cluster_table_destroy(&join->table);
-    buffer_destroy(&join->bytes);
     free(join->theirs);
     join->theirs = NULL;
 }
@@ -97,7 +95,7 @@ static uint64_t next_token(NodeJoin *join)
 static void node_join_ask_former(NodeJoin *join)
 {
     uint64_t token = next_token(join);
-    WireWriter writer = node_link_question(join->link, NODE_ASK_STATUS, &join->bytes);
+    WireWriter writer = node_link_question(join->link, NODE_ASK_STATUS);
     (void)node_link_ask(join->link, &writer, join->identity.self, token);
 }
 
@@ -105,12 +103,10 @@ static void put_claim(NodeJoin *join)
 {
     ClusterTable table;
     cluster_table_init(&table);
-    buffer_reset(&join->bytes);
     if (cluster_table_copy(&table, &join->table) == RESULT_OK &&
         cluster_table_claim(&table, join->identity.self) == RESULT_OK &&
-        cluster_table_write(&table, &join->bytes) == RESULT_OK) {
-        (void)node_link_put(join->link, TABLE_KEY, &join->bytes, join->table_revision,
-                            next_token(join));
+        cluster_table_write(&table, node_link_blank(join->link)) == RESULT_OK) {
+        (void)node_link_put(join->link, TABLE_KEY, join->table_revision, next_token(join));
     }
     cluster_table_destroy(&table);
 }
@@ -119,18 +115,16 @@ static void node_join_put_record(NodeJoin *join)
 {
     char key[32];
     member_key(join->identity.self, key);
-    buffer_reset(&join->bytes);
-    if (member_record_write(&join->record, &(Buffer){.length = 0}, &join->bytes) == RESULT_OK) {
-        (void)node_link_put(join->link, key, &join->bytes, join->record_revision, next_token(join));
+    Buffer *out = node_link_blank(join->link);
+    if (member_record_write(&join->record, &(Buffer){.length = 0}, out) == RESULT_OK) {
+        (void)node_link_put(join->link, key, join->record_revision, next_token(join));
     }
 }
 
 static void put_as_settings(NodeJoin *join, const char *text)
 {
-    buffer_reset(&join->bytes);
-    if (buffer_append_string(&join->bytes, text) == RESULT_OK) {
-        (void)node_link_put(join->link, SETTINGS_KEY, &join->bytes, join->settings_revision,
-                            next_token(join));
+    if (buffer_append_string(node_link_blank(join->link), text) == RESULT_OK) {
+        (void)node_link_put(join->link, SETTINGS_KEY, join->settings_revision, next_token(join));
     }
 }
 
@@ -154,7 +148,7 @@ static void ask_others(NodeJoin *join)
         if (i == join->identity.self) {
             continue;
         }
-        WireWriter writer = node_link_question(join->link, NODE_ASK_STATUS, &join->bytes);
+        WireWriter writer = node_link_question(join->link, NODE_ASK_STATUS);
         join->asked += node_link_ask(join->link, &writer, (uint16_t)i, token) == RESULT_OK;
     }
 }
@@ -323,10 +317,8 @@ static void go_on_to_claim(NodeJoin *join, MonoTime now)
 /* The server has forgotten the table, or has an older one: ours is put back. */
 static void put_ours(NodeJoin *join)
 {
-    buffer_reset(&join->bytes);
-    if (cluster_table_write(join->ours, &join->bytes) == RESULT_OK) {
-        (void)node_link_put(join->link, TABLE_KEY, &join->bytes, join->table_revision,
-                            next_token(join));
+    if (cluster_table_write(join->ours, node_link_blank(join->link)) == RESULT_OK) {
+        (void)node_link_put(join->link, TABLE_KEY, join->table_revision, next_token(join));
     }
 }
 

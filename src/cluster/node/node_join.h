@@ -70,7 +70,6 @@ typedef struct NodeJoin {
     int64_t stale_ms; /* a look may be answered out of date by so much: the caller sets it */
     MonoTime doubted; /* the first refusal; it holds when it is the same so much later */
     char why[512];
-    Buffer bytes;
 } NodeJoin;
 
 /* identity->self of a directory that is no agent yet: the number it wants, or CLUSTER_NOBODY. ours:

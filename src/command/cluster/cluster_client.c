@@ -135,6 +135,7 @@ Result cluster_client_open(ClusterClient *client, const Config *config, Buffer *
 void cluster_client_close(ClusterClient *client)
 {
     transport_nats_close(client->nats);
+    node_link_destroy(&client->link);
     cluster_mail_destroy(&client->mail);
 }
 
@@ -164,7 +165,8 @@ Result cluster_client_put(ClusterClient *client, const char *key, const Buffer *
                           uint64_t expected, Buffer *error)
 {
     TransportEvent *event = NULL;
-    if (node_link_put(&client->link, key, value, expected, ++client->last) == RESULT_OK) {
+    if (buffer_append(node_link_blank(&client->link), value->data, value->length) == RESULT_OK &&
+        node_link_put(&client->link, key, expected, ++client->last) == RESULT_OK) {
         event = await(client, client->last, ANSWER_MS);
     }
     Result rc = event != NULL && event->kind == TRANSPORT_STORED ? RESULT_OK
@@ -215,15 +217,14 @@ Result cluster_client_member(ClusterClient *client, uint16_t agent, MemberRecord
     return rc;
 }
 
-/* Asks an agent (node_link_question); *answer is what it says, its head left out. RESULT_NOT_FOUND:
- * it does not run; RESULT_TIMEOUT. */
-static Result cluster_client_send(ClusterClient *client, uint16_t agent, const Buffer *question,
-                                  Buffer *answer)
+/* Asks an agent what was written (node_link_question); *answer is what it says, its head left out.
+ * RESULT_NOT_FOUND: it does not run; RESULT_TIMEOUT. */
+static Result cluster_client_send(ClusterClient *client, uint16_t agent, Buffer *answer)
 {
     WireReader reader;
     NodeHead head;
     TransportEvent *event = NULL;
-    if (node_link_request(&client->link, "ask", agent, question, ++client->last) != RESULT_OK) {
+    if (node_link_request(&client->link, "ask", agent, ++client->last) != RESULT_OK) {
         return RESULT_CLOSED;
     }
     event = await(client, client->last, ANSWER_MS);
@@ -243,11 +244,8 @@ static Result cluster_client_send(ClusterClient *client, uint16_t agent, const B
 
 Result cluster_client_ask(ClusterClient *client, uint16_t agent, Buffer *text)
 {
-    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
-    WireWriter writer = node_link_question(&client->link, NODE_ASK_STATUS, &bytes);
-    Result rc =
-        writer.rc == RESULT_OK ? cluster_client_send(client, agent, &bytes, text) : writer.rc;
-    buffer_destroy(&bytes);
+    WireWriter writer = node_link_question(&client->link, NODE_ASK_STATUS);
+    Result rc = writer.rc == RESULT_OK ? cluster_client_send(client, agent, text) : writer.rc;
     return rc == RESULT_OK ? rc : RESULT_NOT_FOUND;
 }
 
@@ -259,10 +257,9 @@ void cluster_client_pause(ClusterClient *client)
 Result cluster_client_run(ClusterClient *client, ClusterRun *run, char *const *words, size_t n,
                           Buffer *out)
 {
-    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     Buffer answer = {.limit = BUFFER_NO_LIMIT};
     size_t length = 0;
-    WireWriter writer = node_link_question(&client->link, NODE_ASK_RUN, &bytes);
+    WireWriter writer = node_link_question(&client->link, NODE_ASK_RUN);
     wire_put_64(&writer, run->ticket);
     wire_put_64(&writer, run->offset);
     wire_put_varint(&writer, n);
@@ -271,7 +268,7 @@ Result cluster_client_run(ClusterClient *client, ClusterRun *run, char *const *w
     }
     Result rc = writer.rc == RESULT_OK ? RESULT_TIMEOUT : writer.rc;
     for (unsigned i = 0; rc == RESULT_TIMEOUT && i < TRIES; i++) {
-        rc = cluster_client_send(client, run->agent, &bytes, &answer);
+        rc = cluster_client_send(client, run->agent, &answer);
     }
     WireReader reader = wire_reader(answer.data, answer.length);
     ConsoleState state = rc == RESULT_OK ? (ConsoleState)wire_get_8(&reader) : CONSOLE_REFUSED;
@@ -282,7 +279,6 @@ Result cluster_client_run(ClusterClient *client, ClusterRun *run, char *const *w
     }
     run->offset += length;
     run->ended = state == CONSOLE_ENDED;
-    buffer_destroy(&bytes);
     buffer_destroy(&answer);
     return rc == RESULT_OK && state == CONSOLE_REFUSED ? RESULT_LIMIT : rc;
 }

@@ -18,6 +18,9 @@
              that it takes each 10 s (docs/cluster.md) */
 #define MESSAGE_BYTES  16384u
 #define MESSAGE_AGE_MS 10000
+#define REST_MOST_MS   2000 /* between two messages with links to one agent */
+#define PACE_LEAST_MS  20   /* between two about leases */
+#define PACE_SHARE     20   /* and so much of the other one besides */
 #define ANSWER_MS      10000
 #define AGAIN_MS       1000 /* until blocks are sent again that nobody took */
 #define ADDRESSES_MOST 1000000u
@@ -74,6 +77,14 @@ static int64_t longest_ip_delay(const Config *config)
     return longest;
 }
 
+/* Messages are gathered for a part of the time that passes between two requests to a host in any
+ * case. */
+static int64_t cluster_rest(const Config *config)
+{
+    int64_t rest = config->politeness_host_delay / 2;
+    return rest < REST_MOST_MS ? rest : REST_MOST_MS;
+}
+
 NodeOptions cluster_node_options(const Config *config, const ClusterNames *names)
 {
     int64_t term = config->cluster_lease;
@@ -88,10 +99,12 @@ NodeOptions cluster_node_options(const Config *config, const ClusterNames *names
                   .fetch_ms = config->fetch_total_timeout + FETCH_SLACK_MS,
                   .delay_ms = longest_ip_delay(config),
                   .confirm_ms = confirm < CONFIRM_LEAST_MS ? CONFIRM_LEAST_MS : confirm,
-                  .stale_ms = config->cluster_replicas > 1 ? STALE_MS : 0},
+                  .stale_ms = config->cluster_replicas > 1 ? STALE_MS : 0,
+                  .pace_ms = PACE_LEAST_MS + cluster_rest(config) / PACE_SHARE},
         .lease_addresses = ADDRESSES_MOST,
         .courier = {.message_bytes = MESSAGE_BYTES,
                     .age_ms = MESSAGE_AGE_MS,
+                    .rest_ms = cluster_rest(config),
                     .window_bytes = (size_t)config->cluster_window,
                     .answer_ms = ANSWER_MS,
                     .again_ms = AGAIN_MS}};

@@ -113,7 +113,6 @@ static Result cluster_settings_write(const Config *config, Buffer *out)
  * Threads: it is one. */
 
 #define FIGURES_MS 500
-#define GATHER_MS  10 /* a member looks at its mail so often at most */
 #define ASLEEP_NS  INT64_C(50000000)
 
 /* ---- mail ---- */
@@ -208,7 +207,7 @@ static void *cluster_thread_run(void *argument)
             letter = following;
         }
         node_work(part->node, now);
-        not_before = mono_add_ms(now, node_state(part->node) == NODE_MEMBER ? GATHER_MS : 0);
+        not_before = mono_add_ms(now, node_state(part->node) == NODE_MEMBER ? part->gather_ms : 0);
         publish_state(part);
         publish_figures(part, now);
         if (atomic_load(&part->mail.lost) && cluster_state_get(part) != CLUSTER_OUT) {
@@ -386,6 +385,7 @@ static Result make_node(ClusterPart *part, Buffer *error)
         options.identity.self = (uint16_t)strtoul(part->config->cluster_agent, NULL, 10);
     }
     options.table = &table;
+    part->gather_ms = options.lease.pace_ms / 2;
     options.mass = cluster_sinks_mass(part);
     options.settings = buffer_string(&part->settings);
     options.edicts = &part->edicts.kept;

@@ -95,6 +95,7 @@ struct ClusterPart {
     Node *node; /* the cluster thread's, as are the next three */
     uint64_t used[LEDGER_UNITS];
     int64_t asleep_ns;
+    int64_t gather_ms; /* a member looks at its mail so often at most */
     MonoTime next_figures;
     Thread thread;
     bool opened; /* what follows is there; the main thread's word */
