@@ -202,12 +202,12 @@ DEPS := gcc make pkg-config ca-certificates tzdata libcurl4-openssl-dev libxml2-
         python3 lmdb-utils zstd nats-server
 DEPS_FUZZ := clang libclang-rt-14-dev
 DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck shellcheck nginx-light apache2-doc \
-        debian-handbook postgresql-doc-15 python3-doc python3-lxml libcld2-0 poppler-utils wrk tmux zsh logrotate tinyproxy-bin \
-        dante-server python3-cryptography valgrind
+        chromium debian-handbook postgresql-doc-15 python3-doc python3-lxml libcld2-0 poppler-utils wrk tmux zsh logrotate \
+        tinyproxy-bin dante-server python3-cryptography valgrind
 # To build Debian packages and to look at them.
 DEPS_DEB := build-essential debhelper dpkg-dev debootstrap lintian
 # The browser of [render], and what shows that it has no network.
-DEPS_RENDER := chromium strace
+DEPS_RENDER := chromium-headless-shell strace
 # What the benchmarks of real pages serve, and whom they compare with. Half a gigabyte.
 DEPS_BENCH := nginx-light wget2 apache2-doc debian-handbook erlang-doc libboost-doc openjdk-17-doc \
         postgresql-doc-15 python3-doc rust-doc python3-brotli python3-zstandard python3-cryptography

@@ -117,14 +117,18 @@ static bool browser_on_path(const char *name, Buffer *path)
     return false;
 }
 
-/* Debian's /usr/bin/chromium is a script that looks for fonts and desktops before it starts the
- * program beside its libraries. */
+/* Debian's programs in /usr/bin are scripts, which start the program beside its libraries; that of
+ * chromium looks for fonts and desktops before. */
 static void browser_past_script(Buffer *path)
 {
-    static const char real[] = "/usr/lib/chromium/chromium";
-    if (strcmp(path->data, "/usr/bin/chromium") == 0 && browser_is_program(real)) {
-        buffer_reset(path);
-        (void)buffer_append_string(path, real);
+    static const char *const real[][2] = {
+        {"/usr/bin/chromium-headless-shell", "/usr/lib/chromium/chromium-headless-shell"},
+        {"/usr/bin/chromium", "/usr/lib/chromium/chromium"}};
+    for (size_t i = 0; i < sizeof real / sizeof *real; i++) {
+        if (strcmp(path->data, real[i][0]) == 0 && browser_is_program(real[i][1])) {
+            buffer_reset(path);
+            (void)buffer_append_string(path, real[i][1]);
+        }
     }
 }
 
@@ -175,8 +179,8 @@ Result browser_look(const BrowserOptions *options, Buffer *path)
         buffer_reset(path);
         const char *what =
             *options->command == '\0' ? "chromium-headless-shell or chromium" : options->command;
-        (void)buffer_printf(
-            path, "no browser: there is no %s (`make deps-render` installs chromium)", what);
+        (void)buffer_printf(path, "no browser: there is no %s (`make deps-render` installs one)",
+                            what);
         return rc;
     }
     rc = rc == RESULT_OK ? browser_user(options, &user, &group) : rc;

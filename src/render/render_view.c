@@ -36,6 +36,7 @@ static void view_doors(RenderView *view, const char *told, size_t length)
                  {"WebTransport", RENDER_NO_SOCKET},
                  {"ServiceWorker", RENDER_NO_WORKER},
                  {"SharedWorker", RENDER_NO_WORKER},
+                 {"Push", RENDER_NO_DEVICE},
                  {"Notification", RENDER_NO_DEVICE},
                  {"Geolocation", RENDER_NO_DEVICE},
                  {"open", RENDER_NO_WINDOW},

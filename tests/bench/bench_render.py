@@ -6,20 +6,25 @@ rendering every page.
     render.plain_rendered             share of the pages that need no browser and were rendered all the same
     render.beside, render.twice       requests in the server's log beside those of crawl.log; requisites fetched twice
     render.breaches                   requests that the server had sooner than DELAY_MS after the one before to their host
-    render.memory_first, _last        memory of the browsers in the first and last quarter of render.mode = always, median
     render.rounds                     renderings of a page
-    render.over_always                CPU of ragno and browsers together, by that of render.mode = always
     render.cpu_s_per_page             of browsers, for a rendered page, all of its rounds and the starts
-    render.over_browser               CPU of browsers for a page, all rounds, by that of the same browser with a network
-                                      for one of the same pages, in the same run
+    render.over_browser               the same by the CPU of the same browser with a network, for one of the same pages
+    render.over_every                 CPU of ragno and browsers together, by that of the same browser with a network for
+                                      every page of the bed, its fetches not counted
+    render.over_always                by that of ragno with render.mode = always
+    render.memory_first, _last        memory of the browsers in the first and last quarter of render.mode = always, median
 
-SCALE (0.1): of 2 000 plain pages; the applications have 220 in any case, REFERENCE (all) of which are compared.
+SCALE (0.1): of 2 000 plain pages; the applications have 245 in any case, every REFERENCE-th (1) of which is compared.
+PARTS: auto (the crawl), compare (recall, needs auto), plain (SAMPLE (100) of the plain pages, with render.mode = always and
+by a browser with a network: what every one of them would cost), always (the whole bed with render.mode = always; memory
+each 200 pages). Those that are not named are not run; with KEEP=DIR one can be run after the other, and a figure is put
+when all that it needs is there.
 """
 import collections
 import json
 import os
-import random
 import re
+import select
 import shutil
 import statistics
 import subprocess
@@ -30,9 +35,13 @@ import time
 
 import crawls
 import render_bed
+from harness import stat_of
 
 SCALE = float(os.environ.get("SCALE") or 0.1)
-REFERENCE = int(os.environ.get("REFERENCE") or 1000)
+REFERENCE = int(os.environ.get("REFERENCE") or 1)
+SAMPLE = int(os.environ.get("SAMPLE") or 100)
+PARTS = (os.environ.get("PARTS") or "auto compare plain always").split()
+KEEP = os.environ.get("KEEP")
 RAGNO = f"{crawls.BUILD}/ragno"
 BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 USER = ["-s", "render.user=nobody"] if os.geteuid() == 0 else []
@@ -57,19 +66,31 @@ class Browser:
                                         start_new_session=True)
         os.close(to_child)
         os.close(from_child)
-        self.number, self.buffer = 0, b""
+        self.number, self.buffer, self.events = 0, b"", []
 
     def call(self, method, session=None, **params):
         self.number += 1
         message = {"id": self.number, "method": method, "params": params, **({"sessionId": session} if session else {})}
         os.write(self.write, json.dumps(message).encode() + b"\0")
-        while True:
-            while b"\0" not in self.buffer:
-                self.buffer += os.read(self.read, 1 << 20)
-            line, self.buffer = self.buffer.split(b"\0", 1)
-            answer = json.loads(line)
-            if answer.get("id") == self.number:
-                return answer.get("result", {})
+        while (answer := self.next()).get("id") != self.number:
+            self.events += [answer.get("params", {})]
+        return answer.get("result", {})
+
+    def next(self):
+        while b"\0" not in self.buffer:
+            self.buffer += os.read(self.read, 1 << 20)
+        line, self.buffer = self.buffer.split(b"\0", 1)
+        return json.loads(line)
+
+    def wait(self, is_wanted):
+        """For an event; those before it are forgotten. A page that never rests is left after PATIENCE_S."""
+        end = time.monotonic() + PATIENCE_S
+        while not any(map(is_wanted, self.events)):
+            left = max(0, end - time.monotonic())
+            if b"\0" not in self.buffer and not select.select([self.read], [], [], left)[0]:
+                break
+            self.events = [self.next().get("params", {})]
+        self.events = []
 
     def look(self, url):
         """Links and text, once they have not changed for a while."""
@@ -84,13 +105,23 @@ class Browser:
         self.call("Target.closeTarget", targetId=target)
         return json.loads(last)
 
+    def visit(self, url):
+        """As other crawlers do: links and text once, when the page is loaded and asks for nothing more."""
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.call("Page.enable", session)
+        self.call("Page.setLifecycleEventsEnabled", session, enabled=True)
+        loader = self.call("Page.navigate", session, url=url)["loaderId"]
+        self.wait(lambda event: event.get("name") == "networkIdle" and event.get("loaderId") == loader)
+        self.call("Runtime.evaluate", session, expression=READ)
+        self.call("Target.closeTarget", targetId=target)
+
     def cpu_s(self):
         """Of all of its processes, those that have ended included."""
         ticks = 0
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
-                    fields = file.read().rpartition(")")[2].split()
+                fields = stat_of(pid)
             except OSError:
                 continue
             if int(fields[3]) == self.process.pid:
@@ -104,25 +135,30 @@ class Browser:
 
 
 def is_mine(pid):
-    """Whether a process belongs to a browser of a crawl of this run: its profile is named after the crawl's process."""
-    with open(f"/proc/{pid}/cmdline", "rb") as file:
+    """Whether a process belongs to a browser of a crawl of this run: it is of a session whose first process has a profile
+    that is named after the crawl's."""
+    with open(f"/proc/{stat_of(pid)[3]}/cmdline", "rb") as file:
         found = re.search(rb"/ragno-render\.(\d+)\.", file.read())
-    if found is None:
-        return False
-    with open(f"/proc/{int(found[1])}/stat", encoding="latin-1") as file:
-        return int(file.read().rpartition(")")[2].split()[1]) == os.getpid()
+    return found is not None and int(stat_of(int(found[1]))[1]) == os.getpid()
 
 
 class Memory:
-    """What the browsers of the crawl take, not shared with anybody, in MiB; looked at twice a second."""
+    """What the browsers of a crawl take, not shared with anybody, in MiB; looked at twice a second, and said each 200 pages
+    that were rendered."""
 
-    def __init__(self):
-        self.seen, self.ended = [], threading.Event()
+    def __init__(self, directory):
+        self.directory, self.seen, self.ended = directory, [], threading.Event()
         self.thread = threading.Thread(target=self.watch)
         self.thread.start()
 
+    def pages(self):
+        try:
+            return json.loads(tell("report", self.directory, "--json"))["renders"]["done"]
+        except (subprocess.CalledProcessError, KeyError):
+            return 0  # it has not begun
+
     def watch(self):
-        page = os.sysconf("SC_PAGESIZE")
+        page, looks, next_pages = os.sysconf("SC_PAGESIZE"), 0, 200
         while not self.ended.wait(0.5):
             total = 0
             for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -131,9 +167,13 @@ class Memory:
                         with open(f"/proc/{pid}/statm", encoding="ascii") as file:
                             _, resident, shared, *_ = map(int, file.read().split())
                         total += (resident - shared) * page
-                except (OSError, ValueError):
+                except (OSError, ValueError, IndexError):
                     continue
             self.seen += [total / 2**20] if total else []
+            looks += 1
+            if looks % 10 == 0 and (pages := self.pages()) >= next_pages:
+                crawls.say(f"  {pages} pages: {total / 2**20:.0f} MiB")
+                next_pages = pages // 200 * 200 + 200
 
     def end(self):
         self.ended.set()
@@ -142,12 +182,12 @@ class Memory:
         return statistics.median(self.seen[:quarter]), statistics.median(self.seen[-quarter:]), max(self.seen)
 
 
-def crawl(bed, directory, mode):
-    """CPU seconds of ragno and its browsers, and what report says of renderings."""
+def crawl(bed, directory, mode, seeds=None):
+    """CPU seconds of ragno and its browsers, and what report says of renderings; of seeds alone, where some are given."""
     delay = f"{DELAY_MS if mode == 'auto' else 0}ms"
     command = [RAGNO, "-d", directory, "-q", "-w", delay, "--ip-wait", delay, "-s", f"fetch.port_map=80:{bed.server.port}", "-s",
                "fetch.allow_addresses=127.0.0.0/8", "-s", f"render.mode={mode}", "-s", "render.share=100", "-s",
-               "fetch.max_body=8Mi", *USER, *bed.seeds]
+               "fetch.max_body=8Mi", *(("-s", "scope.depth=0") if seeds else ()), *USER, *(seeds or bed.seeds)]
     code = subprocess.run(command, stdout=subprocess.DEVNULL, timeout=3600).returncode
     if code != 0:
         raise RuntimeError(f"ragno ended with {code}")
@@ -185,7 +225,7 @@ def compare(bed, directory):
     browser, found_links, found_words = Browser(bed.server.port), [], []
     browser.look("about:blank")
     before = browser.cpu_s()
-    pages = random.Random(29).sample(bed.apps, min(REFERENCE, len(bed.apps)))
+    pages = bed.apps[::REFERENCE]
     for url in pages:
         hrefs, text = browser.look(url)
         expected = {href.split("#")[0] for href in hrefs if href.startswith("http://127.90.")} - {url}
@@ -207,41 +247,97 @@ def breaches(asked):
     return n
 
 
+def part_auto(bed, path, figures):
+    shutil.rmtree(f"{path}/auto", ignore_errors=True)
+    cpu, renders = crawl(bed, f"{path}/auto", "auto")
+    asked = collections.Counter((host, path) for _, host, path in bed.asked)
+    crawls.put("render.breaches", breaches([(at, host) for at, host, _ in bed.asked]), f"of {len(bed.asked)} requests", 0)
+    with open(f"{path}/auto/crawl.log", encoding="latin-1") as file:
+        logged = collections.Counter(line.split()[3] for line in file if " ip:" in line and "mono:" in line)
+    crawls.put("render.beside", sum(asked.values()) - sum(logged.values()), "requests", 0)
+    crawls.put("render.twice", sum(n > 1 for n in asked.values()), "URLs", 0)
+    n_plain = sum(1 for url in bed.plain if renders_of(f"{path}/auto", url))
+    crawls.put("render.plain_rendered", n_plain / len(bed.plain), "share")
+    crawls.put("render.pages", renders["done"], f"rendered, of {len(set(bed.apps))} that need it", 0)
+    crawls.put("render.rounds", renders["rounds"] / max(1, renders["done"]), "a page")
+    figures["page"] = renders["cpu_ms"] / 1000 / max(1, renders["done"])
+    crawls.put("render.cpu_s_per_page", figures["page"], "s", 4)
+    figures["auto"] = cpu
+    crawls.put("render.cpu", cpu, "s", 1)
+
+
+def part_compare(bed, path, figures):
+    found_links, found_words, figures["app"] = compare(bed, f"{path}/auto")
+    for name, found in (("links", found_links), ("words", found_words)):
+        crawls.put(f"render.{name}_recall", statistics.mean(found), f"mean share, of {len(found)} pages")
+        crawls.put(f"render.{name}_recall_median", statistics.median(found), "share")
+    crawls.put("render.browser_cpu_s", figures["app"], "s for a page with a network", 4)
+
+
+def part_plain(bed, path, figures):
+    """The starts of browsers are not counted here: a crawl has one for 500 pages."""
+    pages = bed.plain[::max(1, len(bed.plain) // SAMPLE)]
+    for name in ("one", "plain"):
+        shutil.rmtree(f"{path}/{name}", ignore_errors=True)
+    one, _ = crawl(bed, f"{path}/one", "always", pages[:1])
+    rest, renders = crawl(bed, f"{path}/plain", "always", pages)
+    figures["plain_always"] = (rest - one) / max(1, renders["done"] - 1)
+    browser = Browser(bed.server.port)
+    browser.visit(pages[0])
+    before = browser.cpu_s()
+    for url in pages:
+        browser.visit(url)
+    figures["plain_browser"] = (browser.cpu_s() - before) / len(pages)
+    browser.end()
+    crawls.put("render.plain_always_cpu_s", figures["plain_always"], f"s for a plain page, of {renders['done']}", 4)
+    crawls.put("render.plain_browser_cpu_s", figures["plain_browser"], f"s for a plain page with a network, of {len(pages)}", 4)
+
+
+def part_always(bed, path, figures):
+    shutil.rmtree(f"{path}/always", ignore_errors=True)
+    memory = Memory(f"{path}/always")
+    try:
+        figures["always"], renders = crawl(bed, f"{path}/always", "always")
+    finally:
+        seen = memory.end()
+    crawls.put("render.pages_always", renders["done"], "in a row", 0)
+    for name, value in zip(("first", "last", "most"), seen):
+        crawls.put(f"render.memory_{name}", value, "MiB", 0)
+    crawls.put("render.cpu_always", figures["always"], "s", 1)
+
+
+def put_ratios(bed, figures):
+    n_plain, n_apps = len(bed.plain), len(bed.apps)
+    if "auto" in figures and "app" in figures:
+        crawls.put("render.over_browser", figures["page"] / figures["app"], "times")
+    if {"auto", "app", "plain_browser"} <= set(figures):
+        every = n_apps * figures["app"] + n_plain * figures["plain_browser"]
+        crawls.put("render.over_every", figures["auto"] / every, f"times {every:.1f} s")
+    if "auto" in figures and "always" in figures:
+        crawls.put("render.over_always", figures["auto"] / figures["always"], "times")
+    elif "auto" in figures and "plain_always" in figures:  # applications cost what they cost with auto
+        always = figures["auto"] + n_plain * figures["plain_always"]
+        crawls.put("render.over_always", figures["auto"] / always, f"times {always:.1f} s, reckoned from plain pages")
+
+
 def main():
     if BROWSER is None:
         render_bed.complain("no browser", "make deps-render")
     bed = render_bed.Bed(SCALE)
-    path = tempfile.mkdtemp()
+    path, figures = KEEP or tempfile.mkdtemp(), {}
+    os.makedirs(path, exist_ok=True)
+    if os.path.exists(f"{path}/figures.json"):
+        with open(f"{path}/figures.json", encoding="ascii") as file:
+            figures = json.load(file)
     try:
-        cpu, renders = crawl(bed, f"{path}/auto", "auto")
-        asked = collections.Counter((host, path) for _, host, path in bed.asked)
-        crawls.put("render.breaches", breaches([(at, host) for at, host, _ in bed.asked]), f"of {len(bed.asked)} requests", 0)
-        with open(f"{path}/auto/crawl.log", encoding="latin-1") as file:
-            logged = collections.Counter(line.split()[3] for line in file if " ip:" in line and "mono:" in line)
-        crawls.put("render.beside", sum(asked.values()) - sum(logged.values()), "requests", 0)
-        crawls.put("render.twice", sum(n > 1 for n in asked.values()), "URLs", 0)
-        n_apps = len(set(bed.apps))
-        n_plain = sum(1 for url in bed.plain if renders_of(f"{path}/auto", url))
-        crawls.put("render.plain_rendered", n_plain / len(bed.plain), "share")
-        crawls.put("render.pages", renders["done"], f"rendered, of {n_apps} that need it", 0)
-        crawls.put("render.rounds", renders["rounds"] / max(1, renders["done"]), "a page")
-        crawls.put("render.cpu_s_per_page", renders["cpu_ms"] / 1000 / max(1, renders["done"]), "s", 4)
-        found_links, found_words, browser_s = compare(bed, f"{path}/auto")
-        for name, found in (("links", found_links), ("words", found_words)):
-            crawls.put(f"render.{name}_recall", statistics.mean(found), "mean share")
-            crawls.put(f"render.{name}_recall_median", statistics.median(found), "share")
-        crawls.put("render.browser_cpu_s", browser_s, "s for a page with a network", 4)
-        crawls.put("render.over_browser", renders["cpu_ms"] / 1000 / max(1, renders["done"]) / browser_s, "times")
-        memory = Memory()
-        always, renders = crawl(bed, f"{path}/always", "always")
-        crawls.put("render.pages_always", renders["done"], "in a row", 0)
-        for name, value in zip(("first", "last", "most"), memory.end()):
-            crawls.put(f"render.memory_{name}", value, "MiB", 0)
-        crawls.put("render.cpu", cpu, "s", 1)
-        crawls.put("render.cpu_always", always, "s", 1)
-        crawls.put("render.over_always", cpu / always, "times")
+        for part in PARTS:
+            globals()[f"part_{part}"](bed, path, figures)
+            with open(f"{path}/figures.json", "w", encoding="ascii") as file:
+                json.dump(figures, file)
+        put_ratios(bed, figures)
     finally:
-        shutil.rmtree(path, ignore_errors=True)
+        if not KEEP:
+            shutil.rmtree(path, ignore_errors=True)
         bed.server.__exit__()
 
 

@@ -343,6 +343,27 @@ def answers_at(port):
         return False
 
 
+def stat_of(pid):
+    """The fields of /proc/PID/stat behind the name of the program: state, parent, group, session, ..."""
+    with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
+        return file.read().rpartition(")")[2].split()
+
+
+def browsers_of(folder, sessions):
+    """Process id -> (session, command line), of browsers whose profile is in a folder. Only the first process of each need name it;
+    the others have its session, which is remembered in a set, for when the first one has ended."""
+    lines, session_of = {}, {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                lines[int(pid)] = file.read()
+            session_of[int(pid)] = int(stat_of(pid)[3])
+        except (OSError, IndexError):
+            continue
+    sessions |= {pid for pid, session in session_of.items() if session == pid and folder.encode() in lines[pid]}
+    return {pid: (session, lines[pid]) for pid, session in session_of.items() if session in sessions and lines[pid]}
+
+
 def until(condition, patience=PATIENCE_S):
     """Waits until condition() holds, and returns what it answered; None when it does not hold in
     time."""

@@ -13,7 +13,7 @@ import tempfile
 import threading
 
 import harness
-from harness import OUT, run
+from harness import OUT, browsers_of, run
 from page_server import PageServer
 
 RAGNO = f"{OUT}/ragno"
@@ -241,20 +241,6 @@ def refusals(report, path):
         shutil.rmtree(place)
 
 
-def processes_of(folder):
-    """Command lines that name a folder."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                line = file.read()
-        except OSError:
-            continue
-        if folder.encode() in line:
-            found.append(line)
-    return found
-
-
 def leaves_nothing(report, path):
     """Neither a process nor a folder is left, of a rendering that ends and of one that is killed."""
     if BROWSER is None:
@@ -270,12 +256,13 @@ def leaves_nothing(report, path):
     run(quick, 300, environment)
     report.equal("no folder of a rendering that ended", os.listdir(temporary), [])
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    found = harness.until(lambda: len(processes_of(temporary)) > 3)
+    sessions = set()
+    found = harness.until(lambda: len(browsers_of(temporary, sessions)) > 3)
     process.kill()
     process.wait()
     report.check("a browser was at work", found)
-    report.check("it ends with the crawl", harness.until(lambda: not processes_of(temporary)),
-                 processes_of(temporary)[:3])
+    report.check("it ends with the crawl", harness.until(lambda: not browsers_of(temporary, sessions)),
+                 browsers_of(temporary, sessions))
     report.equal("its folder is left", len(os.listdir(temporary)), 1)
     run(quick, 300, environment)
     report.equal("and the next one removes it", os.listdir(temporary), [])
@@ -416,6 +403,36 @@ def limits(report, path):
         report.skip("its network namespace", "this kernel has no user namespaces")
 
 
+# What a page may try beside requests, and what names it where it was refused.
+DOORS = {"navigator.serviceWorker.register('/sw.js')": "worker ServiceWorker", "new SharedWorker('/s.js')": "worker SharedWorker",
+         "new WebSocket('wss://a.test/')": "socket WebSocket", "new EventSource('/events')": "socket EventSource",
+         "new RTCPeerConnection()": "socket RTCPeerConnection", "new WebTransport('https://a.test:1/')": "socket WebTransport",
+         "new PushManager().subscribe()": "device Push", "Notification.requestPermission()": "device Notification",
+         "new Notification('hello')": "device Notification",
+         "navigator.geolocation.getCurrentPosition(() => 0)": "device Geolocation",
+         "navigator.geolocation.watchPosition(() => 0)": "device Geolocation",
+         "open('/window')": "window open", "print()": "window print", "alert(1)": "window dialog", "confirm(1)": "window dialog",
+         "prompt(1)": "window dialog", "fetch('/post', {method: 'POST'})": "method https://a.test/post",
+         "navigator.sendBeacon('/beacon')": "method https://a.test/beacon", "document.getElementById('data').click()": "download download",
+         "location = '/onward'": "navigation https://a.test/onward"}
+
+
+def doors(report, path):
+    """Whatever a page may try beside requests is refused, and each time counted and named."""
+    if BROWSER is None:
+        return report.skip("doors", "chromium is not installed: make deps-render")
+    for name, tried in (("each once", DOORS), ("none", {})):
+        page = os.path.join(path, "page.html")
+        with open(page, "w", encoding="ascii") as file:
+            file.write("<p>text<a id=data download href='data:application/octet-stream,x'>d</a><script>\n" + "".join(
+                f"try {{ Promise.resolve({what}).catch(() => 0) }} catch (e) {{ }}\n" for what in tried) + "</script>")
+        result, facts, text = check_render(page, "https://a.test/")
+        report.check(f"{name}: the page is rendered", facts.get("end") == ["settled"] and "text" in text,
+                     result.stdout + result.stderr)
+        report.equal(f"{name}: refused and named", sorted(facts.get("refused", [])), sorted(tried.values()))
+        report.equal(f"{name}: nothing is asked for but the page", facts.get("requests"), ["1"])
+
+
 def canary(report, path):
     """A page that tries every way out reaches nobody on this machine."""
     if BROWSER is None:
@@ -493,4 +510,4 @@ def verdicts(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(offline, refusals, leaves_nothing, limits, hostile, canary, traced, verdicts)
+    harness.main(offline, refusals, leaves_nothing, limits, hostile, doors, canary, traced, verdicts)

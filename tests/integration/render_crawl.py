@@ -16,7 +16,7 @@ import zipfile
 
 import harness
 from cluster import Nats
-from harness import OUT, run
+from harness import OUT, browsers_of, run
 from render import BROWSER, HOSTILE, QUICK, USER, Site, crawl
 from render_reach import document_of
 
@@ -171,21 +171,8 @@ def told(report, path):
         report.equal("with the text of the document", found.get(f"http://{host}/page2"), texts[f"http://{host}/page2"])
 
 
-def browsers_of(folder):
-    """Process ids of those whose command line names a folder."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                if folder.encode() in file.read():
-                    found.append(int(pid))
-        except OSError:
-            pass
-    return found
-
-
-def kill_browsers(folder):
-    for pid in browsers_of(folder):
+def kill_browsers(folder, sessions):
+    for pid in browsers_of(folder, sessions):
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -198,7 +185,7 @@ def killed(report, path):
         return report.skip("killed", "chromium is not installed: make deps-render")
     harness.unlogged("ragno is killed")
     times = 50 if os.environ.get("FULL") else 8
-    pages, dice, found = app_pages(), random.Random(29), {}
+    pages, dice, found, sessions = app_pages(), random.Random(29), {}, set()
     temporary = tempfile.mkdtemp(prefix="ragno-test-", dir="/tmp")  # where the browser's user may go
     os.chmod(temporary, 0o1777)
     for name, kills in (("undisturbed", 0), ("killed", times)):
@@ -215,7 +202,7 @@ def killed(report, path):
                     time.sleep(dice.uniform(0.1, 1.2))
                     done += 1
                     if done % 2:
-                        kill_browsers(temporary)
+                        kill_browsers(temporary, sessions)
                     else:
                         process.kill()
                         break
@@ -228,7 +215,7 @@ def killed(report, path):
         report.check(f"{name}: archive and database agree", verify.returncode == 0, verify.stdout)
         known = {line.split("\t")[2] for line in run([RAGNO, "db", directory, "dump"]).stdout.splitlines()}
         found[name] = (known, rendered_links(directory), words_of(texts_of(directory)))
-    harness.until(lambda: not browsers_of(temporary))
+    harness.until(lambda: not browsers_of(temporary, sessions))
     shutil.rmtree(temporary, ignore_errors=True)
     for what, expected, other in zip(("pages", "links", "texts"), found["undisturbed"], found["killed"]):
         report.equal(f"the same {what}: {len(expected)}", other, expected)
@@ -250,7 +237,7 @@ class Watched:
                 time.sleep(0.05)
                 self.look(temporary, kill_every)
             self.status, self.asked = process.returncode, list(site.asked)
-        harness.until(lambda: not browsers_of(temporary))
+        harness.until(lambda: not browsers_of(temporary, self.pids))
         shutil.rmtree(temporary, ignore_errors=True)
         with open(f"{directory}/ragno.log", encoding="utf-8") as file:
             lines = list(file)
@@ -258,19 +245,11 @@ class Watched:
         self.unsure = [line for line in lines if "a browser ended with several pages" in line]
 
     def look(self, temporary, kill_every):
-        """Kills each browser that has kill_every pages at once; their processes name the folder, too."""
+        """Kills each browser that has kill_every pages at once."""
         pages = collections.Counter()
-        for pid in browsers_of(temporary):
-            try:
-                with open(f"/proc/{pid}/cmdline", "rb") as file:
-                    words = file.read()
-                with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
-                    leader = int(file.read().rpartition(")")[2].split()[3])
-            except OSError:
-                continue
+        for leader, words in browsers_of(temporary, self.pids).values():
             pages[leader] += b"--type=renderer" in words
         for leader, n in pages.items():
-            self.pids.add(leader)
             self.most_pages = max(self.most_pages, n)
             if kill_every and n >= kill_every and len(self.killed) < 4 and leader not in self.killed:
                 self.killed.add(leader)
