@@ -157,13 +157,16 @@ def change(path, name, *replacements):
 def diagrams(report, path):
     house(path)
     shutil.copy("ARCHITECTURE.md", path)
+    os.makedirs(f"{path}/docs", exist_ok=True)
+    shutil.copy("docs/trouble.md", f"{path}/docs")
     report.equal("the diagrams are true", judge(DIAGRAMS, path), (0, []))
     change(path, "src/fetch/dns/resolver.c", ('"dns", resolver_main', '"names", resolver_main'))
     change(path, "src/page/parsing.c", ("queue_init(&parsing->queue", "queue_init(&x) + queue_init(&y"))
     change(path, "src/frontier/visit/visit_state.h", ("VISIT_STATE_ASKING,", "VISIT_STATE_RESTING,"))
-    change(path, "src/store/tables/host_rows.c", ('"waits"', '"patience"'))
+    change(path, "src/store/tables/host_rows.h", ('"waits"', '"patience"'))
     change(path, "ARCHITECTURE.md", ("purge_visit_states()", "purge_all()"))
     change(path, "ARCHITECTURE.md", ("`visit_state.h`", "`visit_status.h`"))
+    change(path, "docs/trouble.md", ("`outage.h`", "`outages.h`"))
     report.equal("what they name and is not there, and what is there and they do not name",
                  judge(DIAGRAMS, path), (1, [
         "purge_all() is in a diagram, and nowhere in src",
@@ -172,7 +175,7 @@ def diagrams(report, path):
         "places of a visit state: RESTING is not in the diagram",
         "places of a visit state: ASKING is in the diagram, and nowhere else",
         "tables: patience is not in the diagram", "tables: waits is in the diagram, and nowhere else",
-        "ARCHITECTURE.md names visit_status.h, which is gone"]))
+        "ARCHITECTURE.md names visit_status.h, which is gone", "docs/trouble.md names outages.h, which is gone"]))
 
 
 def headers(report, path):
