@@ -1,5 +1,6 @@
 #include "ingest/page/page_way.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,9 +143,11 @@ static const uint64_t *ingest_duplicates_fingerprint(const Batch *batch, const P
     return batch->options->same_content ? page->hashes.content : page->hashes.body;
 }
 
+/* The host stands in front: what a host's next page is compared with is in pages of the tree that
+ * its last ones were entered into. */
 static void body_print(const FetchResult *fetch, const uint64_t hash[2], uint64_t print[2])
 {
-    print[0] = hash[0] ^ hash_mix(fetch->host.id + UINT64_C(1));
+    print[0] = htobe64((uint64_t)fetch->host.id << 32 | (uint32_t)hash[0]);
     print[1] = hash[1];
 }
 

@@ -498,6 +498,14 @@ int journal_find(Journal *journal, MDB_txn *txn, JournalTable table, uint64_t wo
     return rc;
 }
 
+bool journal_has(Journal *journal, JournalTable table, uint64_t word)
+{
+    JournalWalk walk = {.generation = 0};
+    unsigned which = 0;
+    uint32_t row = 0;
+    return journal != NULL && journal_step(journal, (uint32_t)table, word, &walk, &which, &row);
+}
+
 int journal_get(Journal *journal, MDB_txn *txn, JournalTable table, uint64_t word, MDB_val *row)
 {
     JournalWalk walk = {.generation = 0};

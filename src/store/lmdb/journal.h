@@ -83,6 +83,8 @@ typedef struct JournalWalk {
 } JournalWalk;
 int journal_find(Journal *journal, MDB_txn *txn, JournalTable table, uint64_t word,
                  JournalWalk *walk, MDB_val *row);
+/* Whether there is one, in the write transaction. */
+bool journal_has(Journal *journal, JournalTable table, uint64_t word);
 /* The newest alone. */
 int journal_get(Journal *journal, MDB_txn *txn, JournalTable table, uint64_t word, MDB_val *row);
 

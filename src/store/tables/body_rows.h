@@ -1,11 +1,12 @@
 /* Body table: the first page of a host that had a content, by its fingerprint: what makes two pages
  * duplicates.
  *
- * What: key: the fingerprint, 128 bits, into which the caller has mixed the host. Value: the page
- * and the hash of its links. A page whose record knows another hash than that of its entry has a
- * second row, page -> fingerprint. Keys of the first kind come in no order at all, so they go
- * through the journal: there a row has the second half of the fingerprint in front, and nothing
- * behind it when the entry is gone.
+ * What: key: the fingerprint, 128 bits, the first 32 of which the caller makes those of the host,
+ * big-endian: the entries of a host are neighbours. Value: the page and the hash of its links. A
+ * page whose record knows another hash than that of its entry has a second row, page ->
+ * fingerprint. Keys of the first kind come in the order of results, so they go through the journal:
+ * there a row has the second half of the fingerprint in front, and nothing behind it when the entry
+ * is gone.
  * Owns: the handle; the table is the environment's.
  * Threads: the one with the write transaction.
  * Errors: RESULT_FULL, RESULT_IO, RESULT_DAMAGED. */

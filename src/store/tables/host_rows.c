@@ -224,8 +224,9 @@ Result host_rows_put(HostRows *table, MDB_txn *txn, uint32_t host, const HostRec
     MDB_val value = lmdb_bytes(packed, lmdb_pack(record, sizeof *record, packed));
     MDB_val before;
     /* A new host goes to its table, so that this has all of them; the numbers of hosts ascend. */
-    bool journalled =
-        journal_takes(table->journal) && mdb_get(txn, table->records, &key, &before) == MDB_SUCCESS;
+    bool journalled = journal_takes(table->journal) &&
+                      (journal_has(table->journal, JOURNAL_HOSTS, host) ||
+                       mdb_get(txn, table->records, &key, &before) == MDB_SUCCESS);
     int rc = journalled ? journal_put(table->journal, txn, JOURNAL_HOSTS, host, &value)
                         : mdb_put(txn, table->records, &key, &value, 0);
     return lmdb_result(rc, "put host");
