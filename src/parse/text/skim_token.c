@@ -92,7 +92,7 @@ const char *skim_attributes(const char *p, const char *end, uint32_t wanted, Htm
 bool skim_find_attribute(const char *p, const char *end, HtmlSlice name, HtmlSlice *value)
 {
     HtmlTag tag;
-    HtmlSlice found;
+    HtmlSlice found = {0};
     bool over = false;
     while (p != NULL && !over) {
         p = skim_token_read_attribute(p, end, &tag, &found, value, &over);
