@@ -280,9 +280,15 @@ static int complaint_parse(Complaint *complaint, int argc, char **argv)
     return 0;
 }
 
-/* The audit, then what is to be done, then the letter, which says what was done. */
+/* The denial, so that the letter has the last of the requests; the audit, the erasure, and the
+ * letter, which says what was done. */
 static int complaint_run(Complaint *complaint, const Config *config, PageDB *db)
 {
+    int status = complaint->deny ? complaint_have(complaint, ctl_main, "ctl", "deny") : 0;
+    if (status != 0) {
+        (void)page_db_delete(db);
+        return status;
+    }
     Audit audit;
     Buffer error = {.limit = 65536};
     AuditOptions options = {.directory = complaint->directory,
@@ -300,10 +306,7 @@ static int complaint_run(Complaint *complaint, const Config *config, PageDB *db)
     complaint->versions = audit.counts.versions;
     complaint->refused = audit.counts.refused;
     audit_destroy(&audit); /* with the database, which an erasure takes for itself */
-    int status = exit_status_tell("complaint", rc, &error) == 0 ? 0 : EXIT_IO;
-    if (status == 0 && complaint->deny) {
-        status = complaint_have(complaint, ctl_main, "ctl", "deny");
-    }
+    status = exit_status_tell("complaint", rc, &error) == 0 ? 0 : EXIT_IO;
     if (status == 0 && complaint->forget) {
         status = complaint_have(complaint, forget_main, "forget", "-q");
     }

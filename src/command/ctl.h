@@ -11,7 +11,8 @@ int ctl_main(int argc, char **argv);
 
 /* `ragno status DIR [--json]`: the last status of a running or stopped crawl.
  *
- * What: prints DIR/status.json, and whether the crawl that wrote it is still running.
+ * What: prints the status that the crawl tells (on a disk that is full it cannot write one), or
+ * DIR/status.json of one that does not run or answer, and that it does not.
  * Threads: main. */
 
 int status_main(int argc, char **argv);

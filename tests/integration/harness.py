@@ -325,6 +325,11 @@ def run(command, timeout=60, env=None):
     return subprocess.CompletedProcess(command, code, output, errors)
 
 
+def promtool():
+    """The path of Prometheus's promtool, which is fetched when it is not there; "": it cannot be had."""
+    return run(["tests/promtool"], timeout=120).stdout.strip()
+
+
 PATIENCE_S = 120  # for what must happen at last, however busy the machine is
 
 

@@ -243,14 +243,15 @@ tests:
 
 def test_alerts(report, path):
     """The rules are rules, and ring for a crawl that stands and for one that is walled, not for others."""
-    if not shutil.which("promtool"):
-        report.skip("alert rules", "promtool is not installed (it comes with prometheus)")
+    promtool = harness.promtool()
+    if not promtool:
+        report.skip("alert rules", "promtool is not here and cannot be fetched (it comes with prometheus)")
         return
     rules = os.path.abspath("config/ragno-alerts.yml")
     with open(f"{path}/alerts.yml", "w") as file:
         file.write(ALERTS % rules)
     for command in (["check", "rules", rules], ["test", "rules", f"{path}/alerts.yml"]):
-        result = run(["promtool", *command])
+        result = run([promtool, *command])
         report.check(f"promtool {' '.join(command[:2])}", result.returncode == 0, result.stdout + result.stderr)
 
 
