@@ -3,20 +3,21 @@
 Not part of CI: it needs Debian's chromium.
 
 usage: browser_text.py [--bin build/release/ragno] [--port 21910] [--show N] [--pages N] [--seed N] [--styles] [--scripts]
-                       [--least PERCENT] [--cases] [FILE...]
+                       [--least PERCENT] [--cases] [--sides FOLDER] [FILE...]
 
 --cases: the small documents of text_cases.txt; every one must agree to the byte, but for those that it
 marks as departures. Otherwise real pages: the files named, or N (500) that are drawn (seeded) from the
 documentation that Debian packages have installed below /usr/share/doc. Each is loaded into a frame as the
 document alone: neither scripts nor style sheets of its own are loaded, style attributes and elements
 count; --styles loads style sheets too: they are crawled as well, and the text is that of `ragno export text`;
---scripts runs the browser's scripts as well.
+--scripts runs the browser's scripts as well. --sides writes a page and a picture for each page into FOLDER: Chromium's
+text and ragno's side by side, with the lines that differ marked, and an index.html of all.
 
 Prints, over all pages: words of Chromium's text that are in ours in the same order (recall), words of ours
 that are in Chromium's (precision; both by the longest common subsequence, `diff -d`), and how many pages
 and how many lines agree to the byte. Exit status 1: a case differs, or recall or precision is below
 --least (99)."""
-import argparse, http.server, json, mimetypes, os, random, re, resource, subprocess, sys, tempfile, threading, urllib.parse
+import argparse, difflib, html, http.server, json, mimetypes, os, random, re, resource, subprocess, sys, tempfile, threading, urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 POLICIES = {
@@ -214,6 +215,36 @@ def judge_cases(args):
     return bad > 0
 
 
+SHEET = """<!doctype html><meta charset=utf-8><title>{title}</title><style>
+body {{ font: 13px sans-serif; margin: 12px }} table {{ border-collapse: collapse; width: 100%; table-layout: fixed }}
+td, th {{ vertical-align: top; text-align: left; padding: 0 6px; border-left: 1px solid #ccc }}
+td {{ white-space: pre-wrap; font: 12px monospace; overflow-wrap: anywhere }} .other td {{ background: #fde2e2 }}
+</style><h3>{title}</h3><p>{lines} lines, {other} differ</p>
+<table><tr><th>Chromium, innerText<th>ragno export text</tr>{rows}</table>"""
+BROWSER = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1280,1600"]
+
+
+def write_sides(folder, number, name, ours, theirs):
+    """Both texts in one page, and its picture. Returns its line of the index."""
+    left, right = theirs.split("\n"), ours.split("\n")
+    rows, other = [], 0
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        for i in range(max(b - a, d - c)):
+            cells = [html.escape(side[at + i]) if at + i < end else "" for side, at, end in ((left, a, b), (right, c, d))]
+            other += kind != "equal"
+            rows.append(f"<tr{'' if kind == 'equal' else ' class=other'}><td>{cells[0]}<td>{cells[1]}</tr>")
+    sheet = os.path.abspath(f"{folder}/{number}.html")
+    with open(sheet, "w", encoding="utf-8") as file:
+        file.write(SHEET.format(title=html.escape(name), lines=len(rows), other=other, rows="\n".join(rows)))
+    with tempfile.TemporaryDirectory() as profile:
+        done = subprocess.run([*BROWSER, "--user-data-dir=" + profile, f"--screenshot={sheet[:-5]}.png", "file://" + sheet],
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    if done.returncode != 0 or not os.path.exists(sheet[:-5] + ".png"):
+        sys.exit("no picture: " + done.stderr.decode(errors="replace")[-500:])
+    print(f"{sheet[:-5]}.png: {name}: {len(rows)} lines, {other} differ")
+    return f"<p><a href={number}.html>{html.escape(name)}</a>: {len(rows)} lines, {other} differ<br><img src={number}.png width=900>\n"
+
+
 def judge_pages(args, files):
     mode = "scripts" if args.scripts else "styles" if args.styles else "document"
     pages = []
@@ -225,11 +256,15 @@ def judge_pages(args, files):
     words = [0, 0, 0]  # Chromium's, ours, in common
     lines = [0, 0]
     equal = worse = shown = 0
+    index = []
     with tempfile.TemporaryDirectory() as folder:
         answers = ask_browser(args.port, pages, POLICIES[mode], args.seconds)
         exported = [] if mode == "document" else ask_export(args.bin, args.port + 1, pages, POLICIES[mode], folder)
         for i, (name, (_url, body), (label, theirs)) in enumerate(zip(files, pages, answers)):
             ours = exported[i] if exported else ask_ragno(args.bin, body, folder)
+            if args.sides:
+                os.makedirs(args.sides, exist_ok=True)
+                index.append(write_sides(args.sides, len(index) + 1, name, ours, theirs))
             a, b = ours.split(), theirs.split()
             n = common(a, b, folder)
             for i, more in enumerate((len(b), len(a), n)):
@@ -243,6 +278,9 @@ def judge_pages(args, files):
             if (few or (args.all and ours != theirs)) and shown < args.show:
                 shown += 1
                 print(f"{name} ({label}): {n} of {len(theirs.split())} words, {len(ours.split())} of ours\n{first_difference(ours, theirs)}")
+    if args.sides:
+        with open(args.sides + "/index.html", "w", encoding="utf-8") as file:
+            file.write("<!doctype html><meta charset=utf-8><title>Chromium and ragno</title>\n" + "".join(index))
     recall, precision = (100 * words[2] / max(1, words[i]) for i in (0, 1))
     print(f"{len(files)} pages ({mode}), {words[0]} words: recall {recall:.3f} %, precision {precision:.3f} %; "
           f"{equal} pages equal to the byte, {worse} below 99 %; {100 * lines[1] / max(1, lines[0]):.2f} % of lines equal")
@@ -262,6 +300,7 @@ def main():
     parser.add_argument("--styles", action="store_true")
     parser.add_argument("--scripts", action="store_true")
     parser.add_argument("--cases", action="store_true")
+    parser.add_argument("--sides", metavar="FOLDER")
     parser.add_argument("files", nargs="*")
     args = parser.parse_args()
     sys.exit(1 if (judge_cases(args) if args.cases else judge_pages(args, args.files or draw_pages(args.pages, args.seed))) else 0)
