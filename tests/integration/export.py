@@ -158,6 +158,36 @@ def stored_answers(report, path):
                  (A + "/de", "", None))
 
 
+def captures(report, path):
+    """An index in Common Crawl's columns: each row tells what the record says that it points to."""
+    crawl = path + "/crawl"
+    with Sites(path, STORED) as sites:
+        sites.crawl(crawl, "--set", "scope.embeds=yes", A + "/")
+    rows = list(map(json.loads, export(crawl, "captures").splitlines()))
+    found = {}
+    for row in rows:
+        with open(f"{crawl}/warc/{row['warc_filename']}", "rb") as file:
+            file.seek(row["warc_record_offset"])
+            data = gzip.decompress(file.read(row["warc_record_length"]))  # one whole record, and no more
+        head, block = data.split(b"\r\n\r\n", 1)
+        fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n")[1:])
+        found[row["url"]] = row
+        report.equal(f"{row['url']}: as its record",
+                     [row["url"], row["record_id"], row["warc_record_type"], row["ip"], "sha1:" + row["content_digest"], row["fetch_time"],
+                      row["fetch_status"]],
+                     [fields["WARC-Target-URI"], fields["WARC-Record-ID"], fields["WARC-Type"], fields["WARC-IP-Address"],
+                      fields["WARC-Payload-Digest"], fields["WARC-Date"], int(block.split()[1])])
+    report.same_set("all answers have one", set(found) - {A + "/robots.txt"}, set(STORED) | {A + "/gone"})
+    report.equal("redirect", found[A + "/moved"]["fetch_redirect"], A + "/de")
+    report.equal("parts of the URL", [found[A + "/de"][k] for k in ("url_surtkey", "url_host_name", "url_protocol", "url_path", "url_query")],
+                 ["test,a)/de", "a.test", "http", "/de", None])
+    if os.path.exists("/usr/lib/x86_64-linux-gnu/libcld2.so.0"):
+        report.equal("type, charset, language", [found[A + "/de"][k] for k in ("content_mime_type", "content_charset", "content_languages")],
+                     ["text/html", "UTF-8", "deu"])
+    lines = list(csv.DictReader(io.StringIO(export(crawl, "captures", "--format", "csv"))))
+    report.equal("CSV says the same", lines, [{k: "" if v is None else str(v) for k, v in row.items()} for row in rows])
+
+
 def quiet_all(report, path):
     """-q is known to each export: it says nothing, and writes the same."""
     crawl = path + "/crawl"
@@ -182,4 +212,4 @@ def quiet_all(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(tables, stored_answers, quiet_all)
+    harness.main(tables, stored_answers, captures, quiet_all)

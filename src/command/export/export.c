@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/core/ascii.h"
 #include "base/memory/file.h"
 #include "command/export/export_view.h"
 #include "command/export/host_export.h"
@@ -121,7 +122,8 @@ static Result capture_text(CaptureTable *table)
         }
     }
     export_word(&table->rows, "content_charset", is_text ? page.visible.encoding : NULL);
-    export_word(&table->rows, "content_languages", page.language);
+    export_word(&table->rows, "content_languages",
+                page.language == NULL ? NULL : text_language_iso3(page.language));
     return RESULT_OK;
 }
 
@@ -135,16 +137,16 @@ static Result capture_row(CaptureTable *table, const char *filename, const WarcR
     export_number(rows, "fetch_status", record->http.status);
     /* The Location of a redirect, absolute. */
     HttpHeader header;
-    HttpField field;
     bool is_redirect =
-        record->http.status >= 300 && record->http.status <= 399 &&
         http_header_parse(&header, record->block.bytes, record->http.header_length) == RESULT_OK &&
-        http_header_find(&header, "Location", &field) &&
-        url_parse(&table->url, NULL, record->uri.bytes, record->uri.length) == RESULT_OK &&
-        url_parse(&table->target, &table->url, field.value, field.value_length) == RESULT_OK;
+        text_redirect_of(&header, record->http.status, record->uri, &table->url, &table->target);
     export_word(&table->rows, "fetch_redirect", is_redirect ? table->target.href : NULL);
-    capture_bytes(table, "content_digest", capture_field(record, "warc-payload-digest"));
-    capture_bytes(table, "content_mime_type", record->http.content_type);
+    WarcBytes digest = capture_field(record, "warc-payload-digest");
+    bool is_sha1 = digest.length > 5 && ascii_is(digest.bytes, 5, "sha1:");
+    capture_bytes(table, "content_digest",
+                  is_sha1 ? warc_bytes(digest.bytes + 5, digest.length - 5) : digest);
+    export_type(rows, "content_mime_type", record->http.content_type.bytes,
+                record->http.content_type.length);
     Result rc = capture_text(table);
     capture_bytes(table, "content_truncated", capture_field(record, "warc-truncated"));
     capture_bytes(table, "usage", capture_field(record, "warc-usage"));

@@ -10,10 +10,11 @@
  *
  * What: a row for each answer and each revisit record, in the order of the files: where it is, what
  * it is, and what the text is, for programs that search an archive by columns (DuckDB, Spark). The
- * names are those of Common Crawl's columnar index as far as it has the column; record_id and ip
- * are our own. A column that an answer has no value for is empty. The charset and the language
- * (CLD2, where it is installed) are those of documents; of a revisit whose payload is in another
- * archive they are empty. */
+ * names and forms are those of Common Crawl's columnar index as far as it has the column (a digest
+ * of SHA-1 is bare, a language is three letters); usage, record_id and ip are our own. A column
+ * that an answer has no value for is empty. The charset and the language (CLD2, where it is
+ * installed) are those of documents; of a revisit whose payload is in another archive they are
+ * empty. */
 
 /* argv: "export", DIR, "captures" and options in any order. Returns the exit status. */
 int export_captures_main(int argc, char **argv);

@@ -1,5 +1,6 @@
 #include "command/export/export_view.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -140,6 +141,8 @@ Result export_view_put_origin(ExportView *view, const char *name, uint32_t host,
 
 /* ---- Export row ---- */
 
+#define TYPE_BYTES 128u
+
 void export_rows_begin(ExportRows *rows, FILE *file, ExportFormat format, bool header)
 {
     *rows = (ExportRows){
@@ -236,6 +239,16 @@ void export_text(ExportRows *rows, const char *name, const char *bytes, size_t l
         }
         export_row_put(rows, bytes + start, length - start);
     }
+}
+
+void export_type(ExportRows *rows, const char *name, const char *bytes, size_t length)
+{
+    char type[TYPE_BYTES];
+    size_t n = length < sizeof type ? length : sizeof type;
+    for (size_t i = 0; i < n; i++) {
+        type[i] = (char)tolower((unsigned char)bytes[i]);
+    }
+    export_text(rows, name, type, n);
 }
 
 void export_json(ExportRows *rows, const char *name, const char *json, size_t length)

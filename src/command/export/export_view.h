@@ -44,6 +44,8 @@ typedef struct ExportRows {
 
 void export_rows_begin(ExportRows *rows, FILE *file, ExportFormat format, bool header);
 void export_text(ExportRows *rows, const char *name, const char *bytes, size_t length);
+/* A MIME type, in small letters; one of more than 128 bytes is cut. */
+void export_type(ExportRows *rows, const char *name, const char *bytes, size_t length);
 /* A value that is JSON; in TSV and CSV it is text. Length 0: as export_nothing. */
 void export_json(ExportRows *rows, const char *name, const char *json, size_t length);
 void export_number(ExportRows *rows, const char *name, uint64_t number);

@@ -277,12 +277,8 @@ Result page_answers_read(PageAnswers *answers, uint64_t page, const char *url, s
         return rc == RESULT_MEMORY ? rc : RESULT_OK;
     }
     text_capture_take_type(&capture, &answers->header, answers->content_type);
-    HttpField field;
-    unsigned status = answers->stored.status;
-    if (status >= 300 && status < 400 && http_header_find(&answers->header, "Location", &field) &&
-        url_parse(&answers->document, NULL, url, length) == RESULT_OK &&
-        url_parse(&answers->target, &answers->document, field.value, field.value_length) ==
-            RESULT_OK) {
+    if (text_redirect_of(&answers->header, answers->stored.status, capture.url, &answers->document,
+                         &answers->target)) {
         answer->redirect = answers->target.href;
     }
     answer->is_read = rc == RESULT_OK;

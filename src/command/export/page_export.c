@@ -1,6 +1,5 @@
 #include "command/export/page_export.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,8 +15,6 @@
 #include "parse/usage/usage.h"
 #include "store/pages/page_db_read.h"
 #include "store/tables/page_rows.h"
-
-#define MIME_BYTES 128u /* longer types are cut */
 
 static void page_export_put_time(ExportRows *rows, const char *name, double seconds)
 {
@@ -138,12 +135,7 @@ static Result put_archive(ExportView *view, PageAnswers *answers, const PageRef 
     if (rc != RESULT_OK) {
         return rc;
     }
-    char mime[MIME_BYTES];
-    size_t mime_length = answer.mime_length < sizeof mime ? answer.mime_length : sizeof mime;
-    for (size_t i = 0; i < mime_length; i++) {
-        mime[i] = (char)tolower((unsigned char)answer.mime[i]);
-    }
-    export_text(rows, "mime", mime, mime_length);
+    export_type(rows, "mime", answer.mime, answer.mime_length);
     export_number_if(rows, "bytes", answer.is_read, answer.bytes);
     export_word(rows, "title", answer.title);
     export_word(rows, "language", answer.language);

@@ -65,15 +65,12 @@ static void text_pages_forget_sheets(TextPages *pages)
 static Result text_sheet_take(TextPages *pages, TextSheet *sheet, WarcAnswer *answer, bool *again)
 {
     HttpHeader header;
-    HttpField field;
+    WarcBytes from = warc_bytes(sheet->url.data, sheet->url.length);
     if (http_header_parse(&header, buffer_string(&answer->header), answer->header.length) !=
         RESULT_OK) {
         return RESULT_NOT_FOUND;
     }
-    if (answer->status >= 300 && answer->status < 400 &&
-        http_header_find(&header, "Location", &field) &&
-        url_parse(&pages->document, NULL, sheet->url.data, sheet->url.length) == RESULT_OK &&
-        url_parse(&pages->link, &pages->document, field.value, field.value_length) == RESULT_OK) {
+    if (text_redirect_of(&header, answer->status, from, &pages->document, &pages->link)) {
         *again = true;
         buffer_reset(&sheet->url);
         return buffer_append(&sheet->url, pages->link.href, pages->link.length);

@@ -342,6 +342,15 @@ static Result take_body(TextSource *s, TextCapture *capture)
 
 /* ---- the rest of a capture ---- */
 
+bool text_redirect_of(const HttpHeader *header, unsigned status, WarcBytes from, Url *document,
+                      Url *target)
+{
+    HttpField field;
+    return status >= 300 && status <= 399 && http_header_find(header, "Location", &field) &&
+           url_parse(document, NULL, from.bytes, from.length) == RESULT_OK &&
+           url_parse(target, document, field.value, field.value_length) == RESULT_OK;
+}
+
 WarcBytes text_canonical_of(const HttpHeader *header)
 {
     HttpField field;

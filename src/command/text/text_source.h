@@ -94,6 +94,9 @@ typedef struct TextCounts {
 typedef struct TextSource TextSource;
 
 /* Sets the type of a capture from its header; text holds the field. */
+/* Where an answer redirects to, absolute; from: its URL; document: scratch. False: nowhere. */
+bool text_redirect_of(const HttpHeader *header, unsigned status, WarcBytes from, Url *document,
+                      Url *target);
 /* The Link field that says what the canonical URL is; empty: there is none. */
 WarcBytes text_canonical_of(const HttpHeader *header);
 void text_capture_take_type(TextCapture *capture, const HttpHeader *header,

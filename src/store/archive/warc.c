@@ -287,12 +287,9 @@ static Result make_info(Warc *warc, const WarcOptions *options)
         {"conformsTo",
          "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"},
         {"hostname", options->host},
-        {"operator", options->operator_name},
         {"http-header-user-agent", options->user_agent},
         {"http-header-from", options->from},
         {"robots", options->robots},
-        {"isPartOf", options->is_part_of},
-        {"description", options->description},
     };
     Result rc = RESULT_OK;
     for (size_t i = 0; i < sizeof fields / sizeof *fields && rc == RESULT_OK; i++) {

@@ -9,8 +9,8 @@
 #include "store/cdxj/cdxj.h"
 #include "store/warc/warc_http.h"
 
-#define DEFAULT_MEMORY_BYTES ((size_t)1 << 30)
-#define KEEP_BYTES           ((size_t)1 << 20) /* of scratch memory between pages */
+#define MEMORY_BYTES ((size_t)1 << 30)
+#define KEEP_BYTES   ((size_t)1 << 20) /* of scratch memory between pages */
 
 struct WarcRecorder {
     WarcRecorderOptions options;
@@ -30,14 +30,11 @@ Result warc_recorder_new(WarcRecorder **recorder, const WarcRecorderOptions *opt
         return RESULT_MEMORY;
     }
     r->options = *options;
-    if (r->options.memory_bytes == 0) {
-        r->options.memory_bytes = DEFAULT_MEMORY_BYTES;
-    }
     if (r->options.revisit_min_bytes == 0) {
         r->options.revisit_min_bytes = 1;
     }
-    buffer_init(&r->http, r->options.memory_bytes);
-    buffer_init(&r->record, r->options.memory_bytes);
+    buffer_init(&r->http, MEMORY_BYTES);
+    buffer_init(&r->record, MEMORY_BYTES);
     warc_original_init(&r->original);
     warc_ids_init(&r->ids);
     Result rc = warc_compressor_new(&r->compressor, r->options.compression, r->options.level);
@@ -299,7 +296,7 @@ Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGro
         group->main_length = group->members.length;
         group->n_records = 1;
     }
-    if (rc == RESULT_OK && fetch->request.length > 0 && !recorder->options.no_requests) {
+    if (rc == RESULT_OK && fetch->request.length > 0) {
         rc = add_request(recorder, fetch, group);
     } else if (is_alone) {
         rc = RESULT_INVALID;

@@ -62,8 +62,6 @@ typedef struct WarcRecorderOptions {
     WarcFindOriginal find;    /* NULL: identical payloads are stored again */
     void *find_context;       /* borrowed */
     size_t revisit_min_bytes; /* smaller payloads are stored again; at least 1 */
-    size_t memory_bytes;      /* a group never gets larger; 0 = 1 Gi */
-    bool no_requests;         /* leave request records out */
 } WarcRecorderOptions;
 
 typedef struct WarcRecorder WarcRecorder;
@@ -120,7 +118,7 @@ void warc_group_destroy(WarcGroup *group);
 
 /* Makes the records of a fetch; what group held before is forgotten. Without header and body the
  * request stands alone, and no index names it. RESULT_INVALID: not an HTTP
- * answer or not a URL (nothing is stored); RESULT_LIMIT: larger than memory_bytes; RESULT_MEMORY;
+ * answer or not a URL (nothing is stored); RESULT_LIMIT: larger than 1 Gi; RESULT_MEMORY;
  * RESULT_IO: no random bytes. On failure the group is empty. */
 Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group);
 Result warc_record_resource(WarcRecorder *recorder, const WarcResource *resource, WarcGroup *group);

@@ -33,9 +33,6 @@ typedef struct WarcOptions {
     const char *user_agent; /* http-header-user-agent */
     const char *from;       /* http-header-from */
     const char *robots;     /* "obey", "ignore" */
-    const char *operator_name;
-    const char *description;
-    const char *is_part_of;
 } WarcOptions;
 
 /* A record in the files of a directory. */
