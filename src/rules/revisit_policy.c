@@ -8,7 +8,8 @@
 
 #define RULES_MAX_BYTES ((size_t)16 << 20)
 #define DOUBLINGS_MAX   30
-#define MOST_MEANS      10.0
+#define DOUBT_MEANS     10.0
+#define MOST_MEANS      40.0
 #define UNSEEN_CHANGES  0.5
 
 FreqSeen revisit_policy_seen(const PageRef *page, const RevisitNote *note)
@@ -29,7 +30,7 @@ static double revisit_policy_within(const RevisitPolicy *policy, double interval
 }
 
 /* At the price that a visit has now. A page that is said to change too fast to be followed may only
- * have looked so, and is asked again after MOST_MEANS times the mean interval. */
+ * have looked so, and is asked again after DOUBT_MEANS to MOST_MEANS times the mean interval. */
 static double interval_at_price(const RevisitPolicy *policy, const PageRef *page,
                                 const RevisitNote *note, const RevisitPrice *price)
 {
@@ -43,7 +44,9 @@ static double interval_at_price(const RevisitPolicy *policy, const PageRef *page
 FreqBounds revisit_policy_bounds(const RevisitPolicy *policy, double mean_s)
 {
     double most_s = fmin(policy->max_s, MOST_MEANS * mean_s);
-    return (FreqBounds){.least_s = policy->min_s, .most_s = fmax(most_s, policy->min_s)};
+    return (FreqBounds){.least_s = policy->min_s,
+                        .most_s = fmax(most_s, policy->min_s),
+                        .doubt_s = DOUBT_MEANS * mean_s};
 }
 
 double revisit_policy_interval_s(const RevisitPolicy *policy, const PageRef *page,

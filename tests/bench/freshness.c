@@ -1,8 +1,15 @@
-/* Which policy of revisits keeps copies freshest? Pages of known change rates, virtual days. */
+/* Which policy of revisits keeps copies freshest? Pages of known change rates, virtual days.
+ *
+ * All policies meet the same changes. They are counted in windows that begin after 5, 10, 20 and 50
+ * visits a page, on average. The anchors: `optimum` is the most that regular visits can come to,
+ * computed from the true rates, `azar` what the frequencies of Azar et al. come to, `known` what a
+ * crawler that knows the rates comes to in the same window, and `told` what the estimator comes to
+ * when it is told the distribution of the rates: with the same visits no other does much better. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/core/hash.h"
 #include "rules/revisit_policy.h"
@@ -10,20 +17,24 @@
 #include "synthetic_web.h"
 
 #define DAY_S       86400.0
-#define LEARN       5.0  /* visits of a page, on average, that are not counted */
-#define COUNTED     20.0 /* and that are */
-#define PLANS       4.0  /* prices in the time between two visits of a page */
+#define WINDOWS     4
+#define PLANS       4.0  /* prices in the time between two visits of a page, */
+#define PLANS_LATE  40.0 /* and in the time until now */
 #define LEAST_SHARE 1e-3 /* of the mean interval: the shortest */
+#define END_S       1e12 /* longer than any crawl */
+#define SURE_VISITS 1e4  /* after which a page's rate is known */
 
-typedef enum Policy { UNIFORM, GEOMETRIC, OPTIMAL, POLICIES } Policy;
+/* Visits of a page, on average, that have taken place when a window begins. */
+static const double windows[WINDOWS + 1] = {5, 10, 20, 50, 60};
+
+typedef enum Policy { UNIFORM, GEOMETRIC, OPTIMAL, KNOWN, TOLD } Policy;
 
 typedef struct Live {
     double rate; /* changes per second */
     double weight;
     uint64_t seed;
     double next_change;
-    bool changed; /* since the last visit */
-    double fresh_s;
+    double fresh_s[WINDOWS];
     PageRef ref;
     RevisitNote note;
     double due;
@@ -40,8 +51,8 @@ typedef struct World {
     size_t *heap; /* pages by due time */
     size_t n;
     double visits_per_s;
-    double mean_s;  /* between two visits of a page */
-    double begin_s; /* from then on it is counted */
+    double mean_s;     /* between two visits of a page */
+    double best_price; /* of a visit, to who knows the rates */
 } World;
 
 /* ---- distributions of change rates, changes per day ---- */
@@ -96,9 +107,11 @@ static double next_change(Live *page, double from)
 /* Time goes on to now: the copy was fresh until the first change. */
 static void pass(const World *w, Live *page, double from, double now)
 {
-    from = fmax(from, w->begin_s);
-    if (!page->changed && now > from) {
-        page->fresh_s += fmax(fmin(page->next_change, now) - from, 0.0);
+    double until = fmin(page->next_change, now);
+    for (size_t i = 0; i < WINDOWS; i++) {
+        double begin = fmax(from, windows[i] * w->mean_s);
+        double end = fmin(until, windows[i + 1] * w->mean_s);
+        page->fresh_s[i] += fmax(end - begin, 0.0);
     }
 }
 
@@ -136,43 +149,71 @@ static void sift_down(World *w, size_t at)
 
 /* ---- a crawl ---- */
 
-static RevisitPrice price_of(World *w, const RevisitPolicy *policy, double visits)
+/* The prior that a crawler would have that had watched each page for ever. */
+static void tell(World *w)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        double interval_s = 1 / w->pages[i].rate;
+        FreqSeen seen = {.n_same = 0};
+        freq_seen_update(&seen, (uint64_t)SURE_VISITS + 1, (uint64_t)(-expm1(-1.0) * SURE_VISITS),
+                         0, SURE_VISITS * interval_s);
+        w->seen[i] = seen;
+    }
+    freq_prior_fit(&w->prior, w->seen, w->n, 1 / w->mean_s);
+}
+
+/* visits took place in the last elapsed_s seconds. */
+static RevisitPrice price_of(World *w, Policy kind, const RevisitPolicy *policy, double visits,
+                             double elapsed_s)
 {
     RevisitPrice price = {.mean_s = w->mean_s, .prior = &w->prior};
     for (size_t i = 0; i < w->n; i++) {
         w->seen[i] = w->pages[i].note.seen;
     }
-    freq_prior_fit(&w->prior, w->seen, w->n, 1 / policy->default_s);
+    if (kind == OPTIMAL) {
+        freq_prior_fit(&w->prior, w->seen, w->n, 1 / policy->default_s);
+    }
     for (size_t i = 0; i < w->n; i++) {
         w->estimated[i] = freq_prior_page(&w->prior, &w->seen[i], w->pages[i].weight);
     }
     FreqBounds bounds = revisit_policy_bounds(policy, w->mean_s);
     double visits_per_s =
-        freq_spending_take(&w->spending, w->visits_per_s, visits, w->mean_s / PLANS, w->mean_s);
+        freq_spending_take(&w->spending, w->visits_per_s, visits, elapsed_s, w->mean_s);
     price.price = freq_plan_price(w->estimated, w->n, visits_per_s, &bounds);
     return price;
+}
+
+static bool has_price(Policy kind)
+{
+    return kind == OPTIMAL || kind == TOLD;
 }
 
 static double interval_of(const World *w, const Live *page, Policy kind,
                           const RevisitPolicy *policy, RevisitPrice *price)
 {
-    if (kind == UNIFORM) {
+    FreqBounds known = {.least_s = policy->min_s, .most_s = END_S};
+    switch (kind) {
+    case UNIFORM:
         return (double)w->n / w->visits_per_s;
+    case KNOWN:
+        return freq_plan_interval_s(&w->known[page->ref.index], w->best_price, &known);
+    case GEOMETRIC:
+    case OPTIMAL:
+    case TOLD:
+        break;
     }
     price->weight = page->weight;
     return revisit_policy_interval_s(policy, &page->ref, &page->note,
-                                     kind == OPTIMAL ? price : NULL);
+                                     has_price(kind) ? price : NULL);
 }
 
 static void start(World *w)
 {
     w->spending = (FreqSpending){.factor = 0};
-    w->begin_s = LEARN * w->mean_s;
     for (size_t i = 0; i < w->n; i++) {
         Live *page = &w->pages[i];
         page->seed = i * 7919 + 1;
-        page->fresh_s = 0;
-        page->changed = false;
+        memset(page->fresh_s, 0, sizeof page->fresh_s);
         page->next_change = next_change(page, 0);
         page->ref = (PageRef){.index = i, .url = ""};
         page->note = (RevisitNote){.misses = 0};
@@ -181,23 +222,48 @@ static void start(World *w)
     }
 }
 
+/* Of each window. */
 typedef struct Outcome {
-    double freshness;
-    double planned; /* what the plan said when the counting began */
-    double spent;   /* of the budget */
+    double freshness[WINDOWS];
+    double planned[WINDOWS]; /* what the plan said when it began */
+    double spent[WINDOWS];   /* of the budget */
 } Outcome;
 
-static Outcome counted(World *w, double end, double visits)
+static size_t window_of(const World *w, double now)
 {
-    Outcome outcome = {.spent = visits / (w->visits_per_s * COUNTED * w->mean_s)};
+    size_t i = 0;
+    while (i < WINDOWS && now >= windows[i] * w->mean_s) {
+        i++;
+    }
+    return i; /* one behind it; 0: none has begun */
+}
+
+static double span_of(const World *w, size_t window)
+{
+    return (windows[window + 1] - windows[window]) * w->mean_s;
+}
+
+static void count_fresh(World *w, double end, Outcome *outcome)
+{
     double weights = 0;
     for (size_t i = 0; i < w->n; i++) {
-        pass(w, &w->pages[i], w->pages[i].ref.last_crawl, end);
-        outcome.freshness += w->pages[i].weight * w->pages[i].fresh_s / (COUNTED * w->mean_s);
-        weights += w->pages[i].weight;
+        Live *page = &w->pages[i];
+        pass(w, page, page->ref.last_crawl, end);
+        weights += page->weight;
+        for (size_t k = 0; k < WINDOWS; k++) {
+            outcome->freshness[k] += page->weight * page->fresh_s[k] / span_of(w, k);
+        }
     }
-    outcome.freshness /= weights;
-    return outcome;
+    for (size_t k = 0; k < WINDOWS; k++) {
+        outcome->freshness[k] /= weights;
+    }
+}
+
+static double plan(const World *w, const RevisitPolicy *policy)
+{
+    FreqBounds bounds = revisit_policy_bounds(policy, w->mean_s);
+    double price = freq_plan_price(w->estimated, w->n, w->visits_per_s, &bounds);
+    return freq_plan_forecast(w->estimated, w->n, price, &bounds).freshness;
 }
 
 /* A crawler that visits each page when it is due. */
@@ -209,45 +275,46 @@ static Outcome crawl(World *w, Policy kind, double default_s)
                             .power = 0.5,
                             .margin = -1,
                             .tries = 3,
-                            .optimal = kind == OPTIMAL};
+                            .optimal = has_price(kind)};
     RevisitPrice price = {.mean_s = 0};
-    double end = (LEARN + COUNTED) * w->mean_s;
+    Outcome outcome = {.spent = {0}};
+    double end = windows[WINDOWS] * w->mean_s;
+    double planned_at = 0;
     double plan_at = w->mean_s;
-    double planned = 0;
-    double visits = 0;
-    double visits_before = 0;
-    double all = 0;
+    double visits = 0; /* since then */
+    size_t window = 0;
     start(w);
     while (w->pages[w->heap[0]].due < end) {
         Live *page = &w->pages[w->heap[0]];
         double now = page->due;
-        if (kind == OPTIMAL && now >= plan_at) {
-            price = price_of(w, &policy, all - visits_before);
-            visits_before = all;
-            plan_at += w->mean_s / PLANS;
-            if (now <= w->begin_s) {
-                FreqBounds bounds = revisit_policy_bounds(&policy, w->mean_s);
-                double budgeted = freq_plan_price(w->estimated, w->n, w->visits_per_s, &bounds);
-                planned = freq_plan_forecast(w->estimated, w->n, budgeted, &bounds).freshness;
-            }
+        if (has_price(kind) && now >= plan_at) {
+            price = price_of(w, kind, &policy, visits, plan_at - planned_at);
+            visits = 0;
+            planned_at = plan_at;
+            plan_at += fmax(w->mean_s / PLANS, now / PLANS_LATE);
+        }
+        for (; window < window_of(w, now); window++) {
+            outcome.planned[window] = has_price(kind) ? plan(w, &policy) : 0;
         }
         visit(w, page, now);
-        all++;
-        visits += now >= w->begin_s;
+        visits++;
+        if (window > 0) {
+            outcome.spent[window - 1] += 1 / (w->visits_per_s * span_of(w, window - 1));
+        }
         page->due =
             now + (now < w->mean_s ? w->mean_s : interval_of(w, page, kind, &policy, &price));
         sift_down(w, 0);
     }
-    Outcome outcome = counted(w, end, visits);
-    outcome.planned = planned;
+    count_fresh(w, end, &outcome);
     return outcome;
 }
 
 /* ---- figures ---- */
 
-static void print(const World *w, double budget, const char *name, double value)
+static void print(const World *w, double budget, size_t window, const char *name, double value)
 {
-    (void)printf("schedule.freshness.%s.%g.%s = %.4f 1\n", w->name, budget, name, value);
+    (void)printf("schedule.freshness.%s.%g.from_%g.%s = %.4f 1\n", w->name, budget, windows[window],
+                 name, value);
 }
 
 /* What Azar's frequencies come to, at the price that spends the budget. */
@@ -294,20 +361,31 @@ static void compare(World *w, const Distribution *distribution, double budget)
     }
     w->visits_per_s = budget * rates;
     w->mean_s = (double)w->n / w->visits_per_s;
-    FreqBounds bounds = {.least_s = 1, .most_s = 1e12};
-    double price = freq_plan_price(w->known, w->n, w->visits_per_s, &bounds);
-    double best = freq_plan_forecast(w->known, w->n, price, &bounds).freshness;
+    FreqBounds bounds = {.least_s = LEAST_SHARE * w->mean_s, .most_s = END_S};
+    w->best_price = freq_plan_price(w->known, w->n, w->visits_per_s, &bounds);
+    double best = freq_plan_forecast(w->known, w->n, w->best_price, &bounds).freshness;
     /* The geometric mean needs as many visits as the others: its default follows from the rates. */
     double default_s = pow(roots / w->visits_per_s, 2);
+    Outcome known = crawl(w, KNOWN, w->mean_s);
+    Outcome uniform = crawl(w, UNIFORM, w->mean_s);
+    Outcome geometric = crawl(w, GEOMETRIC, default_s);
     Outcome optimal = crawl(w, OPTIMAL, w->mean_s);
-    print(w, budget, "optimum", best);
-    print(w, budget, "azar", azar(w));
-    print(w, budget, "uniform", crawl(w, UNIFORM, default_s).freshness);
-    print(w, budget, "geometric", crawl(w, GEOMETRIC, default_s).freshness);
-    print(w, budget, "optimal", optimal.freshness);
-    print(w, budget, "optimal_of_optimum", optimal.freshness / best);
-    print(w, budget, "planned", optimal.planned);
-    print(w, budget, "spent", optimal.spent);
+    tell(w);
+    Outcome told = crawl(w, TOLD, w->mean_s);
+    print(w, budget, 0, "optimum", best);
+    print(w, budget, 0, "azar", azar(w));
+    for (size_t i = 0; i < WINDOWS; i++) {
+        print(w, budget, i, "known", known.freshness[i]);
+        print(w, budget, i, "uniform", uniform.freshness[i]);
+        print(w, budget, i, "geometric", geometric.freshness[i]);
+        print(w, budget, i, "optimal", optimal.freshness[i]);
+        print(w, budget, i, "optimal_of_known", optimal.freshness[i] / known.freshness[i]);
+        print(w, budget, i, "told_of_known", told.freshness[i] / known.freshness[i]);
+        print(w, budget, i, "optimal_of_uniform", optimal.freshness[i] / uniform.freshness[i]);
+        print(w, budget, i, "planned_too_high", optimal.planned[i] - optimal.freshness[i]);
+        print(w, budget, i, "spent", optimal.spent[i]);
+    }
+    (void)fflush(stdout);
 }
 
 void freshness_run(size_t n_pages)

@@ -10,7 +10,7 @@ longest common subsequence (`diff -d`): precision is how many of ours are true, 
 are ours, both over all words of a corpus; F1 is the mean over pages. `plain` is a copy of the same pages in which nothing says what is what:
 <main>, <nav>, <header>, <footer>, <aside>, <article>, <section> are <div>, roles are gone. For comparison, what
 comes of taking all visible text."""
-import argparse, collections, glob, html.parser, os, random, re, subprocess, sys, tempfile
+import argparse, collections, glob, gzip, html.parser, os, random, re, resource, subprocess, sys, tempfile
 
 DOC = "/usr/share/doc/"
 # name: files, the main element (tag, attribute, word of its value; None: any), elements in it that are no main part.
@@ -28,7 +28,32 @@ CORPORA = {
     "nodejs": (DOC + "nodejs/api/*.html", ("div", "id", "apicontent"), []),
     "erlang": (DOC + "erlang-doc/**/doc/html/*.html", ("div", "id", "content"), [("div", "class", "footer")]),
     "valgrind (DocBook)": (DOC + "valgrind/html/*-manual.html", ("body", None, None), [("table", "class", "nav")]),
+    "django (Sphinx, own theme)": (DOC + "python-django-doc/html/*/*.html", ("div", "id", "yui-main"), []),
+    "cmake (Sphinx, classic)": (DOC + "cmake-data/html/*/*.html", ("div", "class", "body"), []),
+    "policy (Sphinx, alabaster)": (DOC + "debian-policy/policy.html/*.html", ("div", "class", "body"), []),
+    "git (AsciiDoc)": (DOC + "git/html/*.html", ("body", None, None), [("div", "id", "footer")]),
+    "eigen (Doxygen)": (DOC + "libeigen3-dev/html/*.html", ("div", "class", "contents"), []),
+    "gio (gtk-doc)": ("/usr/share/gtk-doc/html/gio/*.html", ("body", None, None),
+                      [("table", "id", "top"), ("div", "class", "footer")]),
+    "octave (texi2any)": (DOC + "octave/octave.html/*.html", ("body", None, None), [("div", "class", "header"), ("div", "class", "nav-panel")]),
+    "sqlite": (DOC + "sqlite3/**/*.html", ("body", None, None), [("div", "class", "nosearch")]),
+    "exim": (DOC + "exim4-doc-html/**/*.html", ("div", "id", "content"), []),
+    "mkdocs": (DOC + "mkdocs/html/**/*.html", ("div", "role", "main"), []),
+    "npm (marked-man)": ("/usr/lib/node_modules/npm/docs/output/**/*.html", ("section", "id", "content"), [("section", "id", "table_of_contents")]),
+    "lintian (pod2html)": (DOC + "lintian/**/*.html", ("body", None, None), [("dl", "class", "superindex"), ("ul", "id", "index")]),
+    "apt guide (debiandoc DocBook)": (DOC + "apt-doc/guide*/*.html", ("body", None, None),
+                                      [("div", "class", "navheader"), ("div", "class", "navfooter")]),
+    "installation guide (DocBook)": (DOC + "installation-guide-amd64/en/*.html", ("body", None, None),
+                                     [("div", "class", "navheader"), ("div", "class", "navfooter")]),
+    "faq (DocBook, chunks)": (DOC + "debian/FAQ/*.html", ("body", None, None),
+                              [("div", "class", "navheader"), ("div", "class", "navfooter")]),
+    "pydoc": ("pydoc/*.html", ("body", None, None), []),
+    "groff (manual pages)": ("groff/*.html", ("body", None, None), []),
 }
+MODULES = "csv heapq textwrap shutil html.parser json argparse configparser tempfile gzip queue sched".split()
+MANUALS = "/usr/share/man/man1/*.1.gz"
+MANUAL_BYTES = range(3000, 20000)  # packed
+PAGE_BYTES = range(2000, 150000)
 VOID = set("area base br col embed hr img input link meta param source track wbr".split())
 
 
@@ -63,6 +88,20 @@ class Ranges(html.parser.HTMLParser):
                         self.found[hit].append((start, end))
                 del self.open[i:]
                 return
+
+
+def make_pages(folder):
+    """Pages of generators whose output no package brings."""
+    for name in ("pydoc", "groff"):
+        os.mkdir(f"{folder}/{name}")
+    subprocess.run([sys.executable, "-m", "pydoc", "-w", *MODULES], cwd=folder + "/pydoc", stdout=subprocess.DEVNULL, check=True)
+    manuals = sorted(p for p in glob.glob(MANUALS) if os.path.getsize(p) in MANUAL_BYTES)
+    for path in random.Random(1).sample(manuals, min(12, len(manuals))):
+        with gzip.open(path) as file:
+            made = subprocess.run(["groff", "-mandoc", "-Thtml", "-k", "-P-l"], input=file.read(), cwd=folder + "/groff", capture_output=True)
+        if made.returncode == 0:
+            with open(f"{folder}/groff/{os.path.basename(path)}.html", "wb") as file:
+                file.write(made.stdout)
 
 
 def truth_of(text, main, without):
@@ -103,6 +142,11 @@ def common(ours, theirs, folder):
     return len(done.stdout)
 
 
+def kinds_of(text, only_plain):
+    kinds = [("plain", plain(text), ["--main"])]
+    return kinds if only_plain else [("as it is", text, ["--main"]), *kinds, ("all", text, [])]
+
+
 def figures(counts):
     ours, theirs, both, f1, n = counts
     return f"{100 * both / max(1, ours):6.2f} {100 * both / max(1, theirs):6.2f} {100 * f1 / max(1, n):6.2f}"
@@ -115,15 +159,18 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--show", type=int, default=0)
     parser.add_argument("--only", default="")
+    parser.add_argument("--plain", action="store_true", help="only these")
     args = parser.parse_args()
     print(f"{'':28} pages   main words         as it is              plain           all text\n{'':51} prec. recall     F1 "
           f"  prec. recall     F1   prec. recall     F1")
     total = collections.defaultdict(lambda: [0, 0, 0, 0, 0])
     with tempfile.TemporaryDirectory() as folder:
+        make_pages(folder)
         for name, (pattern, selector, without) in CORPORA.items():
             if args.only not in name:
                 continue
-            paths = sorted({os.path.realpath(p) for p in glob.glob(pattern, recursive=True)})
+            found = glob.glob(os.path.join(folder, pattern), recursive=True)
+            paths = sorted({os.path.realpath(p) for p in found if os.path.getsize(p) in PAGE_BYTES})
             random.Random(args.seed).shuffle(paths)
             sums, n, shown = collections.defaultdict(lambda: [0, 0, 0, 0, 0]), 0, 0
             for path in paths:
@@ -136,7 +183,7 @@ def main():
                 if len(want) < 50:
                     continue
                 n += 1
-                for kind, page, options in (("as it is", text, ["--main"]), ("plain", plain(text), ["--main"]), ("all", text, [])):
+                for kind, page, options in kinds_of(text, args.plain):
                     ours = words_of(args.bin, page, folder, *options)
                     both = common(ours, want, folder)
                     counts = (len(ours), len(want), both, 2 * both / (len(ours) + len(want)), 1)
@@ -147,7 +194,7 @@ def main():
                         shown += 1
                         print(f"  {path}: {counts[0]} words, {counts[1]} true, {counts[2]} in common")
             if n:
-                print(f"{name:28} {n:5} {sums['all'][1]:12}    " + "   ".join(figures(sums[k]) for k in ("as it is", "plain", "all")), flush=True)
+                print(f"{name:28} {n:5} {sums['plain'][1]:12}    " + "   ".join(figures(sums[k]) for k in ("as it is", "plain", "all")), flush=True)
     print(f"{'all words':46}    " + "   ".join(figures(total[k]) for k in ("as it is", "plain", "all")))
 
 

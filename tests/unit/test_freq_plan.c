@@ -105,6 +105,19 @@ static void a_page_that_nobody_can_follow_is_left_alone(void)
     CU_ASSERT_TRUE(freq_plan_interval_s(&fast, price, &bounds) < DAY);
 }
 
+/* It may become slower, but visits of what is hopeless would be missed elsewhere. */
+static void the_less_a_page_is_worth_the_more_seldom_it_is_visited(void)
+{
+    FreqBounds bounds = {.least_s = 60, .most_s = 1000 * DAY, .doubt_s = 10 * DAY};
+    for (double above = 1; above < 50; above *= 3) {
+        FreqPage fast = {.rate = (float)(1000 / DAY), .weight = 1};
+        double s = freq_plan_interval_s(&fast, above / (double)fast.rate, &bounds);
+        CU_ASSERT_DOUBLE_EQUAL(s / (above * 10 * DAY), 1, 1e-3);
+    }
+    FreqPage hopeless = {.rate = 1e6f, .weight = 1};
+    CU_ASSERT_EQUAL(freq_plan_interval_s(&hopeless, 1, &bounds), 1000 * DAY);
+}
+
 static void bounds_hold(void)
 {
     FreqPage pages[PAGES] = {{.rate = 0}};
@@ -180,6 +193,8 @@ UNIT_MAIN("freq_plan",
           {"it is better than even visits", it_is_better_than_even_visits},
           {"a page that nobody can follow is left alone",
            a_page_that_nobody_can_follow_is_left_alone},
+          {"the less a page is worth, the more seldom it is visited",
+           the_less_a_page_is_worth_the_more_seldom_it_is_visited},
           {"bounds hold", bounds_hold},
           {"what politeness does not allow is spent elsewhere",
            what_politeness_does_not_allow_is_spent_elsewhere})

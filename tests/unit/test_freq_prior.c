@@ -164,6 +164,13 @@ static void a_budget_that_is_not_spent_is_planned_again(void)
         planned = freq_spending_take(&spending, 10, 0.75 * planned * 5, 5, 100);
     }
     CU_ASSERT_DOUBLE_EQUAL(0.75 * planned, 10, 0.2);
+    for (int i = 0; i < 10; i++) { /* a burst of looks is over */
+        planned = freq_spending_take(&spending, 10, 40 * 5, 5, 100);
+    }
+    for (int i = 0; i < 60; i++) { /* three mean intervals later nothing is left of it */
+        planned = freq_spending_take(&spending, 10, planned * 5, 5, 100);
+    }
+    CU_ASSERT_DOUBLE_EQUAL(planned, 10, 0.5);
     for (int i = 0; i < 1000; i++) {
         planned = freq_spending_take(&spending, 10, 0, 5, 100);
     }

@@ -118,7 +118,7 @@ static void a_price_decides_once_there_is_one(void)
     page = page_of(101, 100); /* how fast is not known: looked at again soon */
     CU_ASSERT_TRUE(revisit_policy_interval_s(&policy, &page, &note, &price) < DAY / 2);
     page = page_of(101, 97); /* too fast to be followed: looked at again all the same */
-    CU_ASSERT_DOUBLE_EQUAL(revisit_policy_interval_s(&policy, &page, &note, &price), 80 * DAY, 1);
+    CU_ASSERT_DOUBLE_EQUAL(revisit_policy_interval_s(&policy, &page, &note, &price), 320 * DAY, 1);
     note.fixed_freq = (float)(1 / (4 * DAY)); /* what the operator says comes first */
     CU_ASSERT_DOUBLE_EQUAL(revisit_policy_interval_s(&policy, &page, &note, &price), 4 * DAY, 1);
     page = page_of(1, 0);

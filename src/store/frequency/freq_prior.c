@@ -220,8 +220,8 @@ double freq_seen_look_s(const FreqSeen *seen, const FreqPage *page, double inter
 #define SHAPE_HALVINGS  18   /* of the logarithm of an interval */
 #define SHAPE_LOW       1e-4 /* expected changes between two visits */
 #define SHAPE_HIGH      1e4
-#define SPENDING_MEMORY 1.4  /* a mean interval ago counts e^-1.4 */
-#define SPENDING_GAIN   0.8  /* of what is missed, in a mean interval */
+#define SPENDING_MEMORY 4.0  /* a mean interval ago counts e^-4 */
+#define SPENDING_GAIN   1.6  /* of what is missed, in a mean interval */
 #define HALVINGS        80   /* of the logarithm of the price */
 #define CLOSE           1e-4 /* relative error of the visits */
 
@@ -283,7 +283,7 @@ double freq_plan_interval_s(const FreqPage *page, double price, const FreqBounds
     double most = plan_most(page);
     double interval_s = 0;
     if (!(y < most)) {
-        interval_s = bounds->most_s;
+        interval_s = (bounds->doubt_s > 0 ? bounds->doubt_s : bounds->most_s) * y / most;
     } else if (y < 1e-8) {
         interval_s = sqrt(2.0 * y) / rate;
     } else {

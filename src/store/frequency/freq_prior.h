@@ -38,8 +38,9 @@
  *
  * So the interval of a page follows from its own rate and weight and from one number that all pages
  * share, and a crawl that knows the price needs no list of its pages. A page of which a visit is
- * worth less than the price whatever the interval (it changes faster than anyone can look) has the
- * longest interval that the bounds allow. The price of a budget is found by halving.
+ * worth less than the price whatever the interval (it changes faster than anyone can look) is
+ * visited seldom, since it may become slower: the less a visit is worth the more seldom, from
+ * FreqBounds.doubt_s on. The price of a budget is found by halving.
  *
  * When the rate is not known, the means of both sides count. For a gamma distribution of shape a
  * and mean a / b, with q = b / (b + t), they are
@@ -65,6 +66,7 @@ typedef struct FreqPage {
 typedef struct FreqBounds {
     double least_s; /* of an interval; above 0 */
     double most_s;  /* not below least_s */
+    double doubt_s; /* longest of a page that is just not worth the price; 0: most_s */
 } FreqBounds;
 
 /* What pages come to at a price. */
