@@ -196,15 +196,10 @@ Result archive_close(Archive *archive)
 
 /* ---- recorders ---- */
 
-static MDB_txn *begin_read(void *context)
+static MDB_txn *begin_read(PageDB *db)
 {
     MDB_txn *txn = NULL;
-    return page_db_txn_begin(context, true, &txn) == 0 ? txn : NULL;
-}
-
-static void end_read(void *context, MDB_txn *txn)
-{
-    page_db_txn_abort(context, txn);
+    return page_db_txn_begin(db, true, &txn) == 0 ? txn : NULL;
 }
 
 /* Where a payload is stored: in this crawl, or in another one that was named. */
@@ -230,8 +225,7 @@ Result archive_recorder_new(ArchiveRecorder **out, Archive *archive)
     buffer_init(&recorder->fields, METADATA_BYTES);
     buffer_init(&recorder->hops, BUFFER_NO_LIMIT);
     buffer_init(&recorder->via, BUFFER_NO_LIMIT);
-    recorder->reader = (PayloadReader){
-        .index = archive->payloads, .begin = begin_read, .end = end_read, .context = archive->db};
+    recorder->reader = (PayloadReader){.index = archive->payloads, .db = archive->db};
     WarcRecorderOptions options = {.compression = archive->compression,
                                    .level = archive->level,
                                    .find = archive_find_original,
@@ -285,7 +279,7 @@ static bool find_confirmed(ArchiveRecorder *recorder, uint64_t page, WarcDigest 
         return false;
     }
     Result rc = capture_index_get(archive->captures, txn, page, &capture);
-    end_read(archive->db, txn);
+    page_db_txn_abort(archive->db, txn);
     if (rc != RESULT_OK || !capture.has_payload) {
         return false;
     }
@@ -431,7 +425,7 @@ void archive_describe(ArchiveRecorder *recorder, WarcGroup *group, const FetchRe
     buffer_reset(&recorder->via);
     if (txn != NULL) {
         discovery_find(db, txn, fetch->request.index, &recorder->hops, &recorder->via, NULL, NULL);
-        end_read(db, txn);
+        page_db_txn_abort(db, txn);
     }
     WarcDiscovery discovery = {.via = warc_bytes(recorder->via.data, recorder->via.length),
                                .hops = buffer_string(&recorder->hops),
@@ -486,9 +480,11 @@ Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group,
                         const FetchResult *fetch)
 {
     WarcBytes url = warc_bytes(fetch->request.url, strlen(fetch->request.url));
-    Result rc = payload_index_put_group(archive->payloads, txn, group, url);
+    bool is_page = fetch->request.has_page && fetch->kind == FETCHED_PAGE;
+    Result rc = payload_index_put_group(archive->payloads, txn, group,
+                                        is_page ? fetch->request.index : PAGE_DB_NO_INDEX, url);
     bool is_capture = group->type != WARC_REQUEST; /* one that got no answer is none of the page */
-    if (rc == RESULT_OK && is_capture && fetch->request.has_page && fetch->kind == FETCHED_PAGE) {
+    if (rc == RESULT_OK && is_capture && is_page) {
         rc = capture_index_put_group(archive->captures, txn, fetch->request.index,
                                      fetch->answer.status, group);
     }

@@ -24,9 +24,21 @@ static void reopen(Archived *a)
     CU_ASSERT_EQUAL_FATAL(archive_recorder_new(&a->recorder, a->archive), RESULT_OK);
 }
 
+/* The page of index 0. */
+static void make_page(Archived *a)
+{
+    LinkInfo link = {.url = (char *)(uintptr_t)URL, .score = 0.5f};
+    MDB_txn *txn = store_fixture_begin(&a->fixture, false);
+    CU_ASSERT_EQUAL_FATAL(
+        page_db_discover(a->fixture.store.db, txn, &link, NULL, 1, PAGE_DB_NO_INDEX, 0, NULL),
+        page_db_error_ok);
+    store_fixture_commit(&a->fixture, txn);
+}
+
 static void start(Archived *a, const ArchiveOptions *options)
 {
     store_fixture_open(&a->fixture);
+    make_page(a);
     a->directory = sample_directory();
     a->options = *options;
     a->options.directory = a->directory.path;
@@ -97,9 +109,9 @@ static void a_304_refers_to_what_it_confirms(void)
     WarcAnswer answer;
     ArchiveOptions options = {.max_bytes = 0};
     start(&a, &options);
-    CU_ASSERT_EQUAL(store(&a, fetch_of(3, 304, NOT_MODIFIED, "")), WARC_REVISIT);
-    CU_ASSERT_EQUAL(store(&a, fetch_of(3, 200, OK, "hello")), WARC_RESPONSE);
-    CU_ASSERT_EQUAL(store(&a, fetch_of(3, 304, NOT_MODIFIED, "")), WARC_REVISIT);
+    CU_ASSERT_EQUAL(store(&a, fetch_of(0, 304, NOT_MODIFIED, "")), WARC_REVISIT);
+    CU_ASSERT_EQUAL(store(&a, fetch_of(0, 200, OK, "hello")), WARC_RESPONSE);
+    CU_ASSERT_EQUAL(store(&a, fetch_of(0, 304, NOT_MODIFIED, "")), WARC_REVISIT);
     stop(&a);
     warc_answer_init(&answer);
     CU_ASSERT_EQUAL(warc_load(a.warc, URL, strlen(URL), &answer), RESULT_OK);

@@ -1,5 +1,6 @@
 #include "store/archive/capture_index.h"
 
+#include "store_fixture.h"
 #include "unit.h"
 #include "warc_samples.h"
 
@@ -126,39 +127,34 @@ static void a_damaged_value_is_told(void)
 /* ---- payload index ---- */
 
 typedef struct PayloadTable {
-    SampleDirectory directory;
-    MDB_env *env;
+    StoreFixture f;
     PayloadIndex index;
 } PayloadTable;
 
-static MDB_txn *begin(PayloadTable *table, unsigned flags)
+static MDB_txn *begin(PayloadTable *table, bool read_only)
 {
     MDB_txn *txn = NULL;
-    CU_ASSERT_EQUAL_FATAL(mdb_txn_begin(table->env, NULL, flags, &txn), 0);
+    CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(table->f.store.db, read_only, &txn), 0);
     return txn;
 }
 
 static PayloadTable payloads_open(void)
 {
-    PayloadTable table = {.directory = sample_directory()};
-    CU_ASSERT_EQUAL_FATAL(mdb_env_create(&table.env), 0);
-    CU_ASSERT_EQUAL_FATAL(mdb_env_set_maxdbs(table.env, 4), 0);
-    CU_ASSERT_EQUAL_FATAL(mdb_env_set_mapsize(table.env, 16 << 20), 0);
-    CU_ASSERT_EQUAL_FATAL(mdb_env_open(table.env, table.directory.path, MDB_NOSYNC, 0644), 0);
-    MDB_txn *txn = begin(&table, MDB_RDONLY);
+    PayloadTable table = {.index = 0};
+    store_fixture_open(&table.f);
+    MDB_txn *txn = begin(&table, true);
     CU_ASSERT_EQUAL(payload_index_open(&table.index, txn, false), RESULT_NOT_FOUND);
     CU_ASSERT_EQUAL(table.index, 0);
-    mdb_txn_abort(txn);
-    txn = begin(&table, 0);
+    page_db_txn_abort(table.f.store.db, txn);
+    txn = begin(&table, false);
     CU_ASSERT_EQUAL_FATAL(payload_index_open(&table.index, txn, true), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(mdb_txn_commit(txn), 0);
+    CU_ASSERT_EQUAL_FATAL(page_db_txn_commit(table.f.store.db, txn), 0);
     return table;
 }
 
 static void payloads_close(PayloadTable *table)
 {
-    mdb_env_close(table->env);
-    sample_remove(&table->directory);
+    store_fixture_close(&table->f, true);
 }
 
 static size_t count_entries(MDB_txn *txn)
@@ -181,27 +177,29 @@ static void the_first_record_of_a_payload_stays(void)
 {
     PayloadTable table = payloads_open();
     WarcDigest digest = digest_of(1);
-    WarcId id = {{9, 8, 7}};
-    WarcId other = {{1}};
     WarcOriginal original;
     warc_original_init(&original);
-    MDB_txn *txn = begin(&table, 0);
-    CU_ASSERT_EQUAL(payload_index_get(table.index, txn, &digest, &original), RESULT_NOT_FOUND);
-    CU_ASSERT_EQUAL(payload_index_put(table.index, txn, &digest, SAMPLE_DATE, &id,
-                                      sample_text("http://example.org/1")),
+    MDB_txn *txn = begin(&table, false);
+    CU_ASSERT_EQUAL(payload_index_get(table.index, table.f.store.db, txn, &digest, &original),
+                    RESULT_NOT_FOUND);
+    PayloadRow row = {.date = SAMPLE_DATE,
+                      .id = {{9, 8, 7}},
+                      .page = PAGE_DB_NO_INDEX,
+                      .uri = sample_text("http://example.org/1")};
+    CU_ASSERT_EQUAL(payload_index_put(table.index, txn, &digest, &row), RESULT_OK);
+    row.uri = sample_text("http://example.org/2");
+    CU_ASSERT_EQUAL(payload_index_put(table.index, txn, &digest, &row), RESULT_EXISTS);
+    CU_ASSERT_EQUAL(payload_index_get(table.index, table.f.store.db, txn, &digest, &original),
                     RESULT_OK);
-    CU_ASSERT_EQUAL(payload_index_put(table.index, txn, &digest, (WallTime){5}, &other,
-                                      sample_text("http://example.org/2")),
-                    RESULT_EXISTS);
-    CU_ASSERT_EQUAL(payload_index_get(table.index, txn, &digest, &original), RESULT_OK);
     CU_ASSERT_EQUAL(original.date.us, SAMPLE_DATE.us);
-    CU_ASSERT_EQUAL(memcmp(&original.id, &id, sizeof id), 0);
+    CU_ASSERT_EQUAL(memcmp(&original.id, &row.id, sizeof row.id), 0);
     CU_ASSERT_STRING_EQUAL(original.uri.data, "http://example.org/1");
     CU_ASSERT_EQUAL(count_entries(txn), 1);
-    mdb_txn_abort(txn);
-    txn = begin(&table, MDB_RDONLY);
-    CU_ASSERT_EQUAL(payload_index_get(table.index, txn, &digest, &original), RESULT_NOT_FOUND);
-    mdb_txn_abort(txn);
+    page_db_txn_abort(table.f.store.db, txn);
+    txn = begin(&table, true);
+    CU_ASSERT_EQUAL(payload_index_get(table.index, table.f.store.db, txn, &digest, &original),
+                    RESULT_NOT_FOUND);
+    page_db_txn_abort(table.f.store.db, txn);
     warc_original_destroy(&original);
     payloads_close(&table);
 }
@@ -213,43 +211,72 @@ static void only_whole_responses_are_remembered(void)
     warc_group_init(&group);
     group.payload = digest_of(2);
     group.has_payload = true;
-    MDB_txn *txn = begin(&table, 0);
+    MDB_txn *txn = begin(&table, false);
     group.type = WARC_REVISIT;
     group.whole = true;
-    CU_ASSERT_EQUAL(payload_index_put_group(table.index, txn, &group, sample_text("u:")),
-                    RESULT_OK);
+    CU_ASSERT_EQUAL(
+        payload_index_put_group(table.index, txn, &group, PAGE_DB_NO_INDEX, sample_text("u:")),
+        RESULT_OK);
     group.type = WARC_RESPONSE;
     group.whole = false;
-    CU_ASSERT_EQUAL(payload_index_put_group(table.index, txn, &group, sample_text("u:")),
-                    RESULT_OK);
+    CU_ASSERT_EQUAL(
+        payload_index_put_group(table.index, txn, &group, PAGE_DB_NO_INDEX, sample_text("u:")),
+        RESULT_OK);
     CU_ASSERT_EQUAL(count_entries(txn), 0);
     group.whole = true;
-    CU_ASSERT_EQUAL(payload_index_put_group(table.index, txn, &group, sample_text("u:")),
-                    RESULT_OK);
-    CU_ASSERT_EQUAL(payload_index_put_group(table.index, txn, &group, sample_text("u:")),
-                    RESULT_OK);
+    CU_ASSERT_EQUAL(
+        payload_index_put_group(table.index, txn, &group, PAGE_DB_NO_INDEX, sample_text("u:")),
+        RESULT_OK);
+    CU_ASSERT_EQUAL(
+        payload_index_put_group(table.index, txn, &group, PAGE_DB_NO_INDEX, sample_text("u:")),
+        RESULT_OK);
     CU_ASSERT_EQUAL(count_entries(txn), 1);
-    mdb_txn_abort(txn);
+    page_db_txn_abort(table.f.store.db, txn);
     warc_group_destroy(&group);
     payloads_close(&table);
 }
 
-static MDB_txn *reader_begin(void *context)
+/* The text of a URL that the database has anyway is not stored once more. */
+static void the_url_of_a_page_is_that_of_its_index(void)
 {
-    return begin(context, MDB_RDONLY);
-}
-
-static void reader_end(void *context, MDB_txn *txn)
-{
-    (void)context;
-    mdb_txn_abort(txn);
+    static const char url[] = "http://example.org/a/rather/long/path/to/one";
+    PayloadTable table = payloads_open();
+    WarcDigest known = digest_of(3);
+    WarcDigest gone = digest_of(4);
+    PayloadRow row = {.date = SAMPLE_DATE, .id = {{5}}, .uri = sample_text(url)};
+    LinkInfo link = {.url = (char *)(uintptr_t)url, .score = 0.5f};
+    WarcOriginal original;
+    MDB_val value;
+    MDB_val key = {sizeof known.bytes, known.bytes};
+    warc_original_init(&original);
+    MDB_txn *txn = begin(&table, false);
+    CU_ASSERT_EQUAL_FATAL(
+        page_db_discover(table.f.store.db, txn, &link, NULL, 1, PAGE_DB_NO_INDEX, 0, NULL),
+        page_db_error_ok);
+    CU_ASSERT_EQUAL(page_db_find(table.f.store.db, txn, url, strlen(url), &row.page),
+                    page_db_error_ok);
+    CU_ASSERT_EQUAL(payload_index_put(table.index, txn, &known, &row), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(mdb_get(txn, table.index, &key, &value), 0);
+    CU_ASSERT_TRUE(value.mv_size < sizeof(int64_t) + sizeof(WarcId) + 4);
+    CU_ASSERT_EQUAL(payload_index_get(table.index, table.f.store.db, txn, &known, &original),
+                    RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&original.uri), url);
+    CU_ASSERT_EQUAL(original.date.us, SAMPLE_DATE.us);
+    row.page = 1000000; /* there is no such page: its payload counts as new */
+    CU_ASSERT_EQUAL(payload_index_put(table.index, txn, &gone, &row), RESULT_OK);
+    CU_ASSERT_EQUAL(payload_index_get(table.index, table.f.store.db, txn, &gone, &original),
+                    RESULT_NOT_FOUND);
+    value.mv_size = 10;
+    CU_ASSERT_EQUAL(payload_row_read(&value, &row), RESULT_DAMAGED);
+    page_db_txn_abort(table.f.store.db, txn);
+    warc_original_destroy(&original);
+    payloads_close(&table);
 }
 
 static void a_recorder_finds_what_was_committed(void)
 {
     PayloadTable table = payloads_open();
-    PayloadReader reader = {
-        .index = table.index, .begin = reader_begin, .end = reader_end, .context = &table};
+    PayloadReader reader = {.index = table.index, .db = table.f.store.db};
     WarcRecorderOptions options = {.find = payload_index_find, .find_context = &reader};
     WarcRecorder *recorder = NULL;
     WarcGroup group;
@@ -259,9 +286,10 @@ static void a_recorder_finds_what_was_committed(void)
         sample_fetch("http://example.org/1", "HTTP/1.1 200 OK\r\nA: b\r\n\r\n", "same");
     CU_ASSERT_EQUAL(warc_record_fetch(recorder, &fetch, &group), RESULT_OK);
     CU_ASSERT_EQUAL(group.type, WARC_RESPONSE);
-    MDB_txn *txn = begin(&table, 0);
-    CU_ASSERT_EQUAL(payload_index_put_group(table.index, txn, &group, fetch.url), RESULT_OK);
-    CU_ASSERT_EQUAL(mdb_txn_commit(txn), 0);
+    MDB_txn *txn = begin(&table, false);
+    CU_ASSERT_EQUAL(payload_index_put_group(table.index, txn, &group, PAGE_DB_NO_INDEX, fetch.url),
+                    RESULT_OK);
+    CU_ASSERT_EQUAL(page_db_txn_commit(table.f.store.db, txn), 0);
     fetch.url = sample_text("http://example.org/2");
     CU_ASSERT_EQUAL(warc_record_fetch(recorder, &fetch, &group), RESULT_OK);
     CU_ASSERT_EQUAL(group.type, WARC_REVISIT);
@@ -280,4 +308,5 @@ UNIT_MAIN("capture_index",
           {"a damaged value is told", a_damaged_value_is_told},
           {"the first record of a payload stays", the_first_record_of_a_payload_stays},
           {"only whole responses are remembered", only_whole_responses_are_remembered},
+          {"the URL of a page is that of its index", the_url_of_a_page_is_that_of_its_index},
           {"a recorder finds what was committed", a_recorder_finds_what_was_committed})

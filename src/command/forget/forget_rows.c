@@ -12,6 +12,7 @@
 #include "base/memory/map.h"
 #include "cluster/link/outbox.h"
 #include "cluster/link/stub.h"
+#include "store/archive/capture_index.h"
 #include "store/format/page_links.h"
 #include "store/format/page_packs.h"
 #include "store/lmdb/lmdb_result.h"
@@ -199,18 +200,19 @@ static int rows_row_of_spelling(Copy *copy, MDB_val *key, MDB_val *value)
     return !forget_means_url(copy->d->targets, value->mv_data, n);
 }
 
-/* Date, id, URI of the first record that has the payload. */
 static int rows_row_of_payload(Copy *copy, MDB_val *key, MDB_val *value)
 {
     (void)key;
-    int64_t date = 0;
-    if (value->mv_size < 24) {
+    PayloadRow row;
+    if (payload_row_read(value, &row) != RESULT_OK) {
         return 1;
     }
-    memcpy(&date, value->mv_data, sizeof date);
-    return date >= copy->d->targets->before.us &&
-           !forget_means_url(copy->d->targets, (const char *)value->mv_data + 24,
-                             value->mv_size - 24);
+    if (row.date.us < copy->d->targets->before.us) {
+        return 0;
+    }
+    return row.page != PAGE_DB_NO_INDEX
+               ? rows_page_stays(copy, row.page)
+               : !forget_means_url(copy->d->targets, row.uri.bytes, row.uri.length);
 }
 
 /* Due time and page, big-endian, in the key; in a line of revisits, in the value. */

@@ -606,7 +606,7 @@ Result import_store_payload(ImportStore *import, const WarcDigest *digest, Buffe
     }
     warc_original_init(&original);
     warc_answer_init(&answer);
-    Result rc = payload_index_get(import->payloads, txn, digest, &original);
+    Result rc = payload_index_get(import->payloads, db, txn, digest, &original);
     page_db_txn_abort(db, txn);
     if (rc == RESULT_OK) {
         rc = warc_load(buffer_string(&import->warc_directory), original.uri.data,

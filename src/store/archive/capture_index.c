@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/core/varint.h"
 #include "base/thread/log.h"
 #include "store/lmdb/lmdb_result.h"
 
@@ -108,51 +109,87 @@ Result payload_index_open(PayloadIndex *index, MDB_txn *txn, bool create)
     return lmdb_table_open(index, txn, "payloads", create ? MDB_CREATE : 0);
 }
 
-Result payload_index_get(PayloadIndex index, MDB_txn *txn, const WarcDigest *payload,
+Result payload_row_read(const MDB_val *value, PayloadRow *row)
+{
+    const char *bytes = value->mv_data;
+    const char *end = bytes + value->mv_size;
+    *row = (PayloadRow){.page = PAGE_DB_NO_INDEX};
+    if (value->mv_size < HEAD_BYTES) {
+        return RESULT_DAMAGED;
+    }
+    memcpy(&row->date.us, bytes, sizeof row->date.us);
+    memcpy(&row->id, bytes + sizeof row->date.us, sizeof row->id);
+    bytes += HEAD_BYTES;
+    if (bytes == end || *bytes != '\0') {
+        row->uri = warc_bytes(bytes, (size_t)(end - bytes));
+        return RESULT_OK;
+    }
+    bool is_read =
+        varint_read((const uint8_t *)bytes + 1, (const uint8_t *)end, &row->page) != NULL;
+    return is_read ? RESULT_OK : RESULT_DAMAGED;
+}
+
+Result payload_index_get(PayloadIndex index, PageDB *db, MDB_txn *txn, const WarcDigest *payload,
                          WarcOriginal *original)
 {
     MDB_val value;
+    PayloadRow row;
+    PageRef page;
     Result rc = lmdb_get(txn, index, lmdb_bytes(payload->bytes, sizeof payload->bytes), &value,
                          "payloads: mdb_get");
     if (rc != RESULT_OK) {
         return rc;
     }
-    if (value.mv_size < HEAD_BYTES) {
-        LOG_ERROR("payloads", "table is damaged", "bytes=%zu", value.mv_size);
-        return RESULT_DAMAGED;
+    rc = payload_row_read(&value, &row);
+    if (rc == RESULT_OK && row.page != PAGE_DB_NO_INDEX) {
+        int code = page_db_get(db, txn, row.page, &page, &original->uri);
+        if (code != page_db_error_ok) {
+            return code == page_db_error_no_page ? RESULT_NOT_FOUND : RESULT_DAMAGED;
+        }
+    } else if (rc == RESULT_OK) {
+        buffer_reset(&original->uri);
+        rc = buffer_append(&original->uri, row.uri.bytes, row.uri.length);
     }
-    const char *bytes = value.mv_data;
-    memcpy(&original->date.us, bytes, sizeof original->date.us);
-    memcpy(&original->id, bytes + sizeof original->date.us, sizeof original->id);
-    buffer_reset(&original->uri);
-    return buffer_append(&original->uri, bytes + HEAD_BYTES, value.mv_size - HEAD_BYTES);
+    if (rc == RESULT_DAMAGED) {
+        LOG_ERROR("payloads", "table is damaged", "bytes=%zu", value.mv_size);
+    }
+    original->date = row.date;
+    original->id = row.id;
+    return rc;
 }
 
-Result payload_index_put(PayloadIndex index, MDB_txn *txn, const WarcDigest *payload, WallTime date,
-                         const WarcId *id, WarcBytes uri)
+Result payload_index_put(PayloadIndex index, MDB_txn *txn, const WarcDigest *payload,
+                         const PayloadRow *row)
 {
+    uint8_t number[1 + MAX_VARINT_SIZE] = {0};
     MDB_val key = lmdb_bytes(payload->bytes, sizeof payload->bytes);
-    if (uri.length > URI_LIMIT) {
+    WarcBytes name = row->uri;
+    if (row->page != PAGE_DB_NO_INDEX) {
+        const uint8_t *end = varint_encode_uint64(row->page, number + 1);
+        name = warc_bytes((const char *)number, (size_t)(end - number));
+    }
+    if (name.length > URI_LIMIT) {
         return RESULT_LIMIT;
     }
-    MDB_val value = {.mv_size = HEAD_BYTES + uri.length, .mv_data = NULL};
+    MDB_val value = {.mv_size = HEAD_BYTES + name.length, .mv_data = NULL};
     int rc = mdb_put(txn, index, &key, &value, MDB_RESERVE | MDB_NOOVERWRITE);
     if (rc == MDB_SUCCESS) {
         char *bytes = value.mv_data;
-        memcpy(bytes, &date.us, sizeof date.us);
-        memcpy(bytes + sizeof date.us, id, sizeof *id);
-        memcpy(bytes + HEAD_BYTES, uri.bytes, uri.length);
+        memcpy(bytes, &row->date.us, sizeof row->date.us);
+        memcpy(bytes + sizeof row->date.us, &row->id, sizeof row->id);
+        memcpy(bytes + HEAD_BYTES, name.bytes, name.length);
     }
     return rc == MDB_KEYEXIST ? RESULT_EXISTS : lmdb_result(rc, "payloads: mdb_put");
 }
 
 Result payload_index_put_group(PayloadIndex index, MDB_txn *txn, const WarcGroup *group,
-                               WarcBytes uri)
+                               uint64_t page, WarcBytes uri)
 {
+    PayloadRow row = {.date = group->date, .id = group->id, .page = page, .uri = uri};
     if (group->type != WARC_RESPONSE || !group->has_payload || !group->whole) {
         return RESULT_OK;
     }
-    Result rc = payload_index_put(index, txn, &group->payload, group->date, &group->id, uri);
+    Result rc = payload_index_put(index, txn, &group->payload, &row);
     return rc == RESULT_EXISTS || rc == RESULT_LIMIT ? RESULT_OK : rc;
 }
 
@@ -164,11 +201,11 @@ Result payload_index_clear(PayloadIndex index, MDB_txn *txn)
 Result payload_index_find(void *context, const WarcDigest *payload, WarcOriginal *original)
 {
     PayloadReader *reader = context;
-    MDB_txn *txn = reader->begin(reader->context);
-    if (txn == NULL) {
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(reader->db, true, &txn) != page_db_error_ok) {
         return RESULT_NOT_FOUND;
     }
-    Result rc = payload_index_get(reader->index, txn, payload, original);
-    reader->end(reader->context, txn);
+    Result rc = payload_index_get(reader->index, reader->db, txn, payload, original);
+    page_db_txn_abort(reader->db, txn);
     return rc;
 }

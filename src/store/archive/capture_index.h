@@ -19,6 +19,7 @@
 
 #include "base/core/result.h"
 #include "store/archive/warc_record.h"
+#include "store/pages/page_db_read.h"
 
 typedef MDB_dbi CaptureIndex; /* its handle */
 
@@ -48,8 +49,9 @@ Result capture_index_remove(CaptureIndex index, MDB_txn *txn, uint64_t page);
  * record.
  *
  * What: LMDB table `payloads`. Key: digest of the payload. Value: of the first record that holds
- * it, the date (8 bytes, microseconds), the record id (16 bytes) and the URI. An entry is written
- * by the transaction that commits the record it names, so it never names one that is not stored.
+ * it, the date (8 bytes, microseconds), the record id (16 bytes) and the URI: when it is that of a
+ * page, a zero byte and the page's index as a varint, else its text. An entry is written by the
+ * transaction that commits the record it names, so it never names one that is not stored.
  * Two fetches of one new payload in the same batch are both stored; the first is kept here.
  * Owns: the handle; the table is the environment's.
  * Threads: writer: the one with the write transaction. Readers: any thread with a read transaction
@@ -62,31 +64,38 @@ typedef MDB_dbi PayloadIndex; /* its handle */
  * RESULT_NOT_FOUND: there is none. RESULT_MEMORY, RESULT_IO. */
 Result payload_index_open(PayloadIndex *index, MDB_txn *txn, bool create);
 
-/* Fills original (its buffer is overwritten). RESULT_NOT_FOUND: the payload is new; RESULT_DAMAGED.
- */
-Result payload_index_get(PayloadIndex index, MDB_txn *txn, const WarcDigest *payload,
+/* The first record of a payload. */
+typedef struct PayloadRow {
+    WallTime date;
+    WarcId id;
+    uint64_t page; /* whose URL its URI is; PAGE_DB_NO_INDEX: none, see uri */
+    WarcBytes uri; /* LMDB's, or the caller's */
+} PayloadRow;
+
+/* Reads the value of an entry. RESULT_DAMAGED. */
+Result payload_row_read(const MDB_val *value, PayloadRow *row);
+/* Fills original (its buffer is overwritten); URLs of pages are those of db. RESULT_NOT_FOUND: the
+ * payload is new; RESULT_DAMAGED. */
+Result payload_index_get(PayloadIndex index, PageDB *db, MDB_txn *txn, const WarcDigest *payload,
                          WarcOriginal *original);
 /* Remembers the first record of a payload. RESULT_EXISTS: there is one, it stays. RESULT_FULL: the
  * map must grow. RESULT_LIMIT: the URI is longer than 64 Ki (nothing is remembered). */
-Result payload_index_put(PayloadIndex index, MDB_txn *txn, const WarcDigest *payload, WallTime date,
-                         const WarcId *id, WarcBytes uri);
+Result payload_index_put(PayloadIndex index, MDB_txn *txn, const WarcDigest *payload,
+                         const PayloadRow *row);
 /* Enters the payload of a group that was appended, when its main record is a complete response.
- * RESULT_OK also when the payload is known, or there is none. */
+ * page, uri: as of PayloadRow. RESULT_OK also when the payload is known, or there is none. */
 Result payload_index_put_group(PayloadIndex index, MDB_txn *txn, const WarcGroup *group,
-                               WarcBytes uri);
+                               uint64_t page, WarcBytes uri);
 
 /* Forgets all payloads, because records that the index names were lost. The next fetch of each
  * payload is stored in full. */
 Result payload_index_clear(PayloadIndex index, MDB_txn *txn);
 
-/* The look-up of a recorder (WarcFindOriginal): context is a PayloadReader of the recorder's
- * thread. begin and end are called to have a read transaction for one look-up; the caller knows how
- * (the database's transaction manager). begin may answer NULL: the payload counts as new. */
+/* The look-up of a recorder (WarcFindOriginal), in a read transaction of its own; without one the
+ * payload counts as new. context: */
 typedef struct PayloadReader {
     PayloadIndex index;
-    MDB_txn *(*begin)(void *context);
-    void (*end)(void *context, MDB_txn *txn);
-    void *context;
+    PageDB *db;
 } PayloadReader;
 Result payload_index_find(void *reader, const WarcDigest *payload, WarcOriginal *original);
 
