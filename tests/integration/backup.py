@@ -105,5 +105,39 @@ def killed_at_any_instant(report, path):
     report.equal(f"killed at one of {calls} calls, the next backup is whole", wrong, [])
 
 
+def each_night(report, path):
+    """What is shipped for cron: two places in turn, of which one is whole at any time."""
+    directory, to = path + "/crawl", path + "/nights"
+    os.mkdir(path + "/bin")
+    os.symlink(os.path.abspath(RAGNO), path + "/bin/ragno")
+    environment = {**os.environ, "PATH": f"{path}/bin:{os.environ['PATH']}"}
+
+    def night():
+        return harness.run(["config/nightly-backup", directory, to], env=environment)
+
+    def latest():
+        return os.readlink(to + "/latest")
+
+    with harness.Web(path, hosts=20, addresses=20, pages=1500) as web:
+        with subprocess.Popen(harness.crawl_command(web, directory, *OPTIONS, wait="15ms", ip_wait="5ms")) as process:
+            for n in range(3):
+                harness.until(lambda m=n: len(web.requests()) > 200 * (m + 1) or process.poll() is not None)
+                told = night()
+                report.equal(f"night {n}: beside a crawl that runs, silent", (told.returncode, told.stdout + told.stderr), (0, ""))
+                report.equal(f"night {n}: the places take turns", latest(), str(n % 2))
+            report.equal("the crawl ends as ever", harness.ended(process), 0)
+    before = fetched(to + "/latest/")
+    os.rename(directory + "/crawl.mdb", path + "/aside")
+    told = night()
+    report.check("a night that fails is told", told.returncode != 0 and told.stderr != "", told)
+    report.equal("and leaves the last one", (latest(), fetched(to + "/latest/")), ("0", before))
+    os.rename(path + "/aside", directory + "/crawl.mdb")
+    report.equal("the next has all", (night().returncode, latest(), fetched(to + "/latest/")), (0, "1", fetched(directory)))
+    report.equal("it is brought back", ragno("restore", to + "/latest/", path + "/back").returncode, 0)
+    verify(report, "brought back", path + "/back")
+    report.same_set("with all pages", fetched(path + "/back"), allowed(web))
+    report.equal("two words are asked for", harness.run(["config/nightly-backup", directory]).returncode, 2)
+
+
 if __name__ == "__main__":
-    harness.main(beside_a_crawl, again_and_again, killed_at_any_instant)
+    harness.main(beside_a_crawl, again_and_again, killed_at_any_instant, each_night)
