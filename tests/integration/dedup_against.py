@@ -135,6 +135,10 @@ def a_package_and_its_replay(report, path):
     first, second, asked, _ = both(path, wacz_of)
     check(report, first, second, asked)
     run("export", second, "wacz", "-o", path + "/second.wacz")
+    with zipfile.ZipFile(path + "/second.wacz") as file:
+        pages = [json.loads(line)["url"] for line in file.read("pages/pages.jsonl").splitlines()[1:]]
+    report.equal("its pages are listed, wherever their payloads are", sorted(pages),
+                 sorted(u for u, (_, headers, _b) in NEW.items() if headers == HTML or "Transfer-Encoding" in headers))
     captures = {**of_wacz(path + "/first.wacz")}
     later = of_wacz(path + "/second.wacz")
     captures.update(later)

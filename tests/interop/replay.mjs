@@ -1,4 +1,5 @@
-// Shows a page of a WARC file in a browser, by the npm package replaywebpage, and takes a picture.
+// Shows a page of a WARC or WACZ file in a browser, by the npm package replaywebpage, and takes a picture. A JSON
+// file that names several packages (replay_dedup.py makes one) has these beside it.
 //
 //   cd /tmp/interop && npm install playwright-core && npm pack replaywebpage && tar xzf replaywebpage-*.tgz
 //   NODE_PATH=/tmp/interop/node_modules REPLAY=/tmp/interop/package \
@@ -7,10 +8,10 @@
 // Debian's chromium is used. Nothing but this script's own server on loopback is reachable: a style
 // or picture that appears comes out of the file. Prints what the page consists of; exit status 1
 // when it has no style or a picture that did not load.
-import {createReadStream, statSync} from "node:fs";
+import {createReadStream, existsSync, statSync} from "node:fs";
 import {createServer} from "node:http";
 import {createRequire} from "node:module";
-import {basename, extname} from "node:path";
+import {basename, dirname, extname} from "node:path";
 
 const require = createRequire((process.env.NODE_PATH ?? ".") + "/");
 const {chromium} = require("playwright-core");
@@ -41,7 +42,7 @@ const server = createServer((request, response) => {
   if (path === "/") return response.writeHead(200, {"Content-Type": "text/html"}).end(shell);
   if (path === "/ui.js") return serveFile(request, response, `${package_}/ui.js`);
   if (path === "/replay/sw.js") return serveFile(request, response, `${package_}/sw.js`);
-  if (path === `/${basename(file)}`) return serveFile(request, response, file);
+  if (existsSync(dirname(file) + path)) return serveFile(request, response, dirname(file) + path);
   response.writeHead(404).end();
 });
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));

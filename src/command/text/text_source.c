@@ -231,10 +231,12 @@ static bool text_source_passes(TextSource *s, const TextCapture *capture)
     return filter_matches(s->wanted->where, &input, s->scratch);
 }
 
-static bool is_first_capture_of_its_url(const WarcRecord *record)
+static bool is_first_capture_of_its_url(const TextSource *s)
 {
+    const WarcRecord *record = &s->record;
     WarcBytes uri;
     return record->type == WARC_RESPONSE ||
+           (s->wanted->elsewhere && !warc_record_field(record, "warc-refers-to", &uri)) ||
            (warc_record_field(record, "warc-refers-to-target-uri", &uri) &&
             (uri.length != record->uri.length ||
              memcmp(uri.bytes, record->uri.bytes, uri.length) != 0));
@@ -247,7 +249,7 @@ static bool text_source_takes_answer(TextSource *s)
     const TextWanted *wanted = s->wanted;
     return record->http.status >= wanted->status_first &&
            record->http.status <= wanted->status_last && record->http.status != 304 &&
-           is_first_capture_of_its_url(record) &&
+           is_first_capture_of_its_url(s) &&
            (wanted->rendered == NULL ||
             !text_rendered_has(wanted->rendered, record->uri, record->date)) &&
            http_header_parse(&s->header, record->block.bytes, record->http.header_length) ==
@@ -319,6 +321,10 @@ static Result take_body(TextSource *s, TextCapture *capture)
         buffer_trim(&s->original.body, KEEP_BYTES);
         buffer_reset(&s->original.body);
         Result rc = warc_load_original(s->wanted->directory, record, &s->original);
+        if (rc == RESULT_NOT_FOUND && s->wanted->elsewhere) {
+            rc = RESULT_OK;
+            s->original.truncated = true;
+        }
         if (rc != RESULT_OK) {
             s->counts.missing += rc != RESULT_MEMORY ? 1 : 0;
             return rc == RESULT_MEMORY ? rc : RESULT_NOT_FOUND;

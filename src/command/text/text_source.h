@@ -53,6 +53,7 @@ typedef struct TextWanted {
     WallTime until;               /* captures before that time; INT64_MAX: all */
     bool html_only;               /* no plain text */
     bool pdf;                     /* PDF documents, too */
+    bool elsewhere;               /* what is stored in another archive, as an empty document */
     const TextChoice *choice;     /* borrowed; which URLs */
     const Filter *where;          /* borrowed; what a filter expression says of it; NULL: all */
     const TextRendered *rendered; /* borrowed; NULL: conversions are passed over */

@@ -286,6 +286,7 @@ static Result write_pages(WaczCommand *command, Progress *progress)
     options.wanted.status_first = 200;
     options.wanted.status_last = 299;
     options.wanted.html_only = true;
+    options.wanted.elsewhere = true;
     options.wanted.quiet = true;
     Result rc = zip_writer_begin(command->zip, "pages/pages.jsonl", ZIP_DEFLATED);
     if (rc != RESULT_OK) {
