@@ -64,7 +64,7 @@ bool page_links_decode(uint64_t index, const uint8_t *list, size_t length, bool 
  * two to a page of LMDB; a longer list has a record of its own. Pages that come in order of index
  * are appended and fill records completely. Others are inserted, and full records are split. */
 
-#define PAGE_LINKS_RECORD_BYTES 2022 /* two nodes of that size fill a 4 KiB page of LMDB */
+#define PAGE_LINKS_RECORD_BYTES 1000 /* four nodes of that size fill a 4 KiB page of LMDB */
 
 /* The lists of one record, one after the other. */
 typedef struct PageLinksReader {
