@@ -177,6 +177,13 @@ $(OUT)/mutants/%/unit: private ALSO = -lcunit
 $(OUT)/mutants/%/unit: $(OUT)/mutants/%/mutant.o $(OUT)/tests/unit/$(UNIT).o $(OUT)/libragno.a
 	$(link)
 
+# A program whose agents speak another version of messages (cluster/message/node_link.h), for upgrades.
+WIRE_SRC = cluster/message/node_link cluster/node/node_join crawl/cluster/cluster_part
+$(OUT)/wire-%/ragno: $(OUT)/src/main.o $(OUT)/libragno.a
+	@mkdir -p $(@D)
+	$(Q)for s in $(WIRE_SRC); do $(COMPILE) -DNODE_WIRE=$*u -c -o $(@D)/$$(basename $$s).o src/$$s.c || exit 1; done
+	$(Q)$(LINK) -o $@ $(@D)/*.o $^ $(USE_LIBS)
+
 # The parts of a crawl, for counting their instructions.
 $(OUT)/counts: $(OUT)/tests/counts/main.o $(OUT)/tests/bench/documentation_page.o \
         $(OUT)/tests/bench/workload.o $(OUT)/libragno.a

@@ -263,10 +263,10 @@ def other_programs(report, path):
             answer = client.ask(f"$JS.API.STREAM.MSG.GET.KV_ragno_{cluster.NAME}",
                                 json.dumps({"last_by_subj": key}).encode())
             ours = base64.b64decode(json.loads(answer)["message"]["data"]).decode()
-            theirs = re.sub(r"^version = .*$", "version = 0.0.1", ours, flags=re.M)
-            report.check("the version is one of the settings", theirs != ours, ours[:200])
+            theirs = re.sub(r"^wire = .*$", "wire = 1", ours, flags=re.M)
+            report.check("the version of messages is one of the settings", theirs != ours, ours[:200])
             client.ask(key, theirs.encode())
-            refusal(report, "another version", web, nats, path, "there version = 0.0.1")
+            refusal(report, "another version", web, nats, path, "there wire = 1")
             client.ask(key, ours.encode())
         crawled = harness.run(["ls", path + "/other"]).stdout.split()
         report.check("and nothing is fetched", not any(os.path.getsize(f"{path}/other/{f}") for f in crawled

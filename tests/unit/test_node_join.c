@@ -1,4 +1,5 @@
 /* A directory joins a cluster: what becomes of one that a server has forgotten. */
+#include <stdio.h>
 #include <string.h>
 
 #include "bucket_fixture.h"
@@ -225,6 +226,49 @@ static void save(Joining *j)
     node_join_work(&j->join, (MonoTime){.ns = 3000});
 }
 
+/* The settings of the crawl are these, and another agent says that it runs, or is not there. */
+static JoinStep join_with(const char *theirs, TransportEventKind other, uint8_t *wire)
+{
+    static char ours[64];
+    Joining j;
+    (void)snprintf(ours, sizeof ours, SETTINGS_WIRE "%u\na.b = 1\n", NODE_WIRE);
+    begin_again(&j, 0);
+    j.join.settings = ours;
+    answer(&j, theirs, strlen(theirs), 1);
+    CU_ASSERT_EQUAL(j.join.step, JOIN_EDICTS);
+    answer(&j, "", 0, 0);
+    CU_ASSERT_EQUAL(j.join.step, JOIN_OTHERS);
+    came(&j, other, 0);
+    *wire = j.link.wire;
+    JoinStep step = j.join.step;
+    end(&j);
+    return step;
+}
+
+static void neighbours_speak_as_the_crawl_was_begun(void)
+{
+    static const struct {
+        int wire; /* of the crawl, but for ours */
+        const char *rest;
+        JoinStep step; /* when another agent runs */
+    } rows[] = {{-1, "a.b = 1\n", JOIN_SAVE},
+                {-1, "a.b = 1\nc.d = 2\n", JOIN_SAVE}, /* an option that is not known here */
+                {-1, "a.b = 1\n[site \"x\"] a.b = 2\n", JOIN_REFUSED},
+                {-1, "a.b = 2\n", JOIN_REFUSED},
+                {-2, "a.b = 1\n", JOIN_REFUSED},
+                {1, "a.b = 1\n", JOIN_REFUSED}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char theirs[128];
+        uint8_t wire = 0;
+        (void)snprintf(theirs, sizeof theirs, SETTINGS_WIRE "%d\n%s", (int)NODE_WIRE + rows[i].wire,
+                       rows[i].rest);
+        CU_ASSERT_EQUAL(join_with(theirs, TRANSPORT_ANSWER, &wire), rows[i].step);
+        CU_ASSERT_TRUE(rows[i].step != JOIN_SAVE || wire == NODE_WIRE - 1);
+        /* Nobody runs: the crawl speaks as we do. */
+        CU_ASSERT_EQUAL(join_with(theirs, TRANSPORT_NOBODY, &wire), JOIN_PUT_SETTINGS);
+    }
+}
+
 /* Its start is recorded and its life claimed, with the settings of revision 1; it can be asked. */
 static void be_heard(Joining *j)
 {
@@ -356,6 +400,7 @@ static void of_a_stop_that_comes_late(void)
 UNIT_MAIN("node_join",
           {"of two directories that begin as one agent, the slower takes another",
            of_two_that_begin},
+          {"neighbours speak as the crawl was begun", neighbours_speak_as_the_crawl_was_begun},
           {"of two that begin with other settings, one sees the other", of_two_with_other_settings},
           {"a copy of a directory that runs is refused", of_a_copy_while_it_runs},
           {"a record that comes late is known again", of_a_record_that_comes_late},

@@ -2,12 +2,12 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Node wire ---- */
 
-#define MAGIC      0x4d43u /* "CM" */
-#define VERSION    3u
+#define MAGIC      0x4d43u             /* "CM" */
 #define LONGEST_MS (UINT64_C(1) << 40) /* no rest is longer */
 #define ANY_NUMBER UINT64_MAX
 #define ADDRESS(type)                                                                              \
@@ -58,7 +58,7 @@ bool node_link_is_name(const char *crawl)
 
 void node_link_init(NodeLink *link, const Transport *transport, const char *crawl)
 {
-    *link = (NodeLink){.transport = transport, .head = {.from = CLUSTER_NOBODY}};
+    *link = (NodeLink){.transport = transport, .head = {.from = CLUSTER_NOBODY}, .wire = NODE_WIRE};
     (void)snprintf(link->crawl, sizeof link->crawl, "%s", crawl);
     buffer_init(&link->out, BUFFER_NO_LIMIT);
 }
@@ -66,6 +66,16 @@ void node_link_init(NodeLink *link, const Transport *transport, const char *craw
 void node_link_destroy(NodeLink *link)
 {
     buffer_destroy(&link->out);
+}
+
+bool node_link_speak(NodeLink *link, const char *settings)
+{
+    size_t length = strlen(SETTINGS_WIRE);
+    bool says = strncmp(settings, SETTINGS_WIRE, length) == 0;
+    unsigned long wire = says ? strtoul(settings + length, NULL, 10) : 0;
+    bool good = wire >= NODE_WIRE_LEAST && wire <= NODE_WIRE;
+    link->wire = good ? (uint8_t)wire : NODE_WIRE;
+    return good;
 }
 
 static void node_link_subject(const NodeLink *link, const char *what, uint16_t agent,
@@ -119,7 +129,7 @@ WireWriter node_link_begin(NodeLink *link)
 {
     WireWriter writer = wire_writer(node_link_blank(link));
     wire_put_16(&writer, MAGIC);
-    wire_put_8(&writer, VERSION);
+    wire_put_8(&writer, link->wire);
     wire_put(&writer, &node_head, &link->head);
     return writer;
 }
@@ -151,6 +161,6 @@ bool node_link_open(const NodeLink *link, const TransportEvent *event, WireReade
     uint16_t magic = wire_get_16(reader);
     uint8_t version = wire_get_8(reader);
     wire_get(reader, &node_head, head);
-    return !reader->bad && magic == MAGIC && version == VERSION &&
+    return !reader->bad && magic == MAGIC && version >= NODE_WIRE_LEAST && version <= NODE_WIRE &&
            memcmp(head->uuid, link->head.uuid, sizeof head->uuid) == 0;
 }

@@ -70,6 +70,16 @@ typedef enum NodeQuestion {
     NODE_ASK_RUN /* a command of ragno (crawl/cluster/cluster_console.h) */
 } NodeQuestion;
 
+/* The version of messages; the one before is spoken, too. What a crawl speaks is the first line of
+ * its settings, by whoever was the first to run: so agents are replaced one by one by those of the
+ * next version, and the crawl speaks that once all have been stopped. */
+#ifndef NODE_WIRE /* tests build the programs of later versions */
+#define NODE_WIRE 4u
+#endif
+#define NODE_WIRE_LEAST (NODE_WIRE - 1u)
+#define SETTINGS_KEY    "config"
+#define SETTINGS_WIRE   "wire = "
+
 #define NODE_PACE_MS   5 /* for each agent there is */
 #define NODE_PACE_MOST 1000
 
@@ -97,6 +107,7 @@ typedef struct NodeLink {
     const Transport *transport;
     char crawl[NODE_CRAWL_BYTES];
     NodeHead head; /* of this node: from is CLUSTER_NOBODY until it is a member */
+    uint8_t wire;  /* version that it speaks */
     bool up;
     MonoTime up_since;
     int64_t
@@ -123,6 +134,8 @@ static inline uint64_t node_token_number(uint64_t token)
     return token & ((UINT64_C(1) << 56) - 1);
 }
 
+/* Speaks from now on what a crawl with these settings does. False: this program cannot. */
+bool node_link_speak(NodeLink *link, const char *settings);
 /* Hears what is sent to this node. */
 Result node_link_listen(const NodeLink *link);
 /* As of Transport, of what was written; what: of the subject "ragno.CRAWL.what.agent". */

@@ -174,7 +174,10 @@ static void node_set_table(Node *node, const ClusterTable *table, MonoTime now)
 /* revision: of our record, as far as is known. */
 static void node_up(Node *node, uint64_t revision, MonoTime now)
 {
-    (void)node_link_listen(&node->link);
+    const NodeLink *link = &node->link;
+    LOG_INFO("cluster", "connected", "crawl=%s agent=%u wire=%u", link->crawl,
+             (unsigned)link->head.from, (unsigned)link->wire);
+    (void)node_link_listen(link);
     table_keeper_up(&node->keeper, now);
     members_up(&node->members, revision, now);
     greet_desk_up(&node->greet, now);
@@ -531,8 +534,6 @@ void node_take(Node *node, TransportEvent *event, MonoTime now)
         node->link.up = true;
         node->link.up_since = now;
         if (node->state == NODE_MEMBER) {
-            LOG_INFO("cluster", "connected", "crawl=%s agent=%u", node->link.crawl,
-                     (unsigned)node->link.head.from);
             node_up(node, node->members.own.revision, now);
         } else if (node->state == NODE_JOINING) {
             node_join_up(&node->join, now);

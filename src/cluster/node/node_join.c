@@ -179,26 +179,56 @@ static bool is_by_edict(const Edicts *edicts, const char *line, size_t length)
     return found;
 }
 
-/* The first line from *text on that is not by edict; its length. */
-static size_t next_setting(const Edicts *edicts, const char **text)
+/* Whether the option of a line is another program's alone: those of another version may have more.
+ * Lines of sites all programs could have. */
+static bool is_unknown(const char *line, size_t length, const char *others)
+{
+    char *copy = *line == '[' ? NULL : strndup(line, length);
+    char *end = copy == NULL ? NULL : strstr(copy, " = ");
+    bool found = end == NULL;
+    if (end != NULL) {
+        end[3] = '\0';
+    }
+    while (!found && others != NULL) {
+        found = strncmp(others, copy, strlen(copy)) == 0;
+        others = strchr(others, '\n');
+        others += others != NULL;
+    }
+    free(copy);
+    return !found;
+}
+
+/* The first line from *text on that is not by edict, nor of an option that others do not have; its
+ * length. */
+static size_t next_setting(const Edicts *edicts, const char **text, const char *others)
 {
     size_t length = strcspn(*text, "\n");
-    while (length > 0 && is_by_edict(edicts, *text, length)) {
+    while (length > 0 &&
+           (is_by_edict(edicts, *text, length) || is_unknown(*text, length, others))) {
         *text += length + ((*text)[length] == '\n');
         length = strcspn(*text, "\n");
     }
     return length;
 }
 
+/* Behind the version of messages. */
+static const char *settings_of(const char *text)
+{
+    const char *end =
+        strncmp(text, SETTINGS_WIRE, strlen(SETTINGS_WIRE)) == 0 ? strchr(text, '\n') : NULL;
+    return end == NULL ? text : end + 1;
+}
+
 /* The first line in which settings differ, as ours and theirs; false: they do not. */
 static bool settings_differ(const NodeJoin *join, const Edicts *edicts, const char **ours,
                             const char **theirs)
 {
-    *ours = join->settings;
-    *theirs = join->theirs == NULL ? "" : join->theirs;
+    const char *all_theirs = join->theirs == NULL ? "" : join->theirs;
+    *ours = settings_of(join->settings);
+    *theirs = settings_of(all_theirs);
     for (;;) {
-        size_t a = next_setting(edicts, ours);
-        size_t b = next_setting(edicts, theirs);
+        size_t a = next_setting(edicts, ours, all_theirs);
+        size_t b = next_setting(edicts, theirs, join->settings);
         if (a != b || memcmp(*ours, *theirs, a) != 0) {
             return true;
         }
@@ -215,22 +245,16 @@ static void refuse_settings(NodeJoin *join)
     const char *ours = NULL;
     const char *theirs = NULL;
     Edicts none = {.n = 0};
-    (void)settings_differ(join, &none, &ours, &theirs);
+    if (!settings_differ(join, &none, &ours, &theirs)) { /* so the first lines do */
+        ours = join->settings;
+        theirs = join->theirs;
+    }
     size_t a = strcspn(ours, "\n");
     size_t b = strcspn(theirs, "\n");
     node_join_refuse(join,
                      "the settings of this agent are not those of the crawl: here %.*s, there "
                      "%.*s; give all agents the same (they may be changed while no agent runs)",
                      a < 150 ? (int)a : 150, ours, b < 150 ? (int)b : 150, theirs);
-}
-
-static void no_others(NodeJoin *join, MonoTime now)
-{
-    if (join->silent == join->asked) {
-        go_to(join, JOIN_PUT_SETTINGS, now);
-    } else {
-        refuse_settings(join); /* somebody may run: who does not answer may be slow */
-    }
 }
 
 /* ---- what is answered ---- */
@@ -502,6 +526,7 @@ static void take_settings(NodeJoin *join, const TransportEvent *event, MonoTime 
     join->settings_revision = event->revision;
     free(join->theirs);
     join->theirs = event->revision == 0 ? NULL : strdup(event->bytes);
+    join->may_follow = join->theirs != NULL && node_link_speak(join->link, join->theirs);
     if (event->revision == 0) {
         go_to(join, JOIN_PUT_SETTINGS, now);
     } else if (join->theirs != NULL && strcmp(join->theirs, join->settings) == 0) {
@@ -520,7 +545,11 @@ static void take_edicts(NodeJoin *join, const TransportEvent *event, MonoTime no
     bool good = event->revision > 0 &&
                 edicts_read(&edicts, event->bytes, event->length) == RESULT_OK &&
                 memcmp(edicts.uuid, join->table.uuid, sizeof edicts.uuid) == 0;
-    if (good && !settings_differ(join, &edicts, &ours, &theirs)) {
+    if (!good) {
+        edicts_destroy(&edicts);
+    }
+    join->may_follow = join->may_follow && !settings_differ(join, &edicts, &ours, &theirs);
+    if (join->may_follow && join->link->wire == NODE_WIRE) {
         agree(join, now);
     } else {
         go_to(join, JOIN_OTHERS, now);
@@ -548,10 +577,29 @@ static void node_join_take_put(NodeJoin *join, const TransportEvent *event, Mono
     }
 }
 
+/* Somebody runs: what all agree about stays. */
+static void follow_others(NodeJoin *join, MonoTime now)
+{
+    if (join->may_follow) {
+        agree(join, now);
+    } else {
+        refuse_settings(join);
+    }
+}
+
+static void no_others(NodeJoin *join, MonoTime now)
+{
+    if (join->silent == join->asked) {
+        go_to(join, JOIN_PUT_SETTINGS, now);
+    } else {
+        follow_others(join, now); /* somebody may run: who does not answer may be slow */
+    }
+}
+
 static void take_other(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
     if (event->kind == TRANSPORT_ANSWER) {
-        refuse_settings(join);
+        follow_others(join, now);
     } else if (event->kind == TRANSPORT_NOBODY) {
         join->silent++;
         if (join->silent == join->asked) {

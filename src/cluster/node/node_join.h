@@ -8,8 +8,9 @@
  * nobody else becomes that agent, whatever the tokens say (a copy of a directory has them, too).
  *
  * What: a sequence of looks and puts, each repeated until it is answered. A refusal has a sentence
- * that says what to do. The settings (delays, user agent, scope, version, public suffix list) must
- * be those of the crawl; they may change only while no other agent runs. Who would change them has
+ * that says what to do. The settings (delays, user agent, scope, public suffix list) must be those
+ * of the crawl; they may change only while no other agent runs. What version of messages they name
+ * (node_link.h) is spoken, if it can be. Who would change them has
  * asked all others before it puts its own in the place of the revision it saw; who joins puts the
  * same text again once it can be asked. So of two that begin at the same time one sees the other.
  * A directory that is no agent yet writes down which one it is about to be, and by which token,
@@ -22,8 +23,6 @@
 
 #include "cluster/message/membership.h"
 #include "cluster/message/node_link.h"
-
-#define SETTINGS_KEY "config"
 
 typedef enum JoinStep {
     JOIN_WAIT, /* for the connection */
@@ -66,6 +65,7 @@ typedef struct NodeJoin {
     MonoTime next;  /* it is repeated then */
     uint32_t asked; /* agents, in JOIN_OTHERS */
     uint32_t silent;
+    bool may_follow; /* but for the version of messages, which we speak, they are ours */
     uint64_t luck;
     int64_t stale_ms; /* a look may be answered out of date by so much: the caller sets it */
     MonoTime doubted; /* the first refusal; it holds when it is the same so much later */

@@ -191,10 +191,14 @@ Result cluster_client_table(ClusterClient *client, ClusterTable *table, uint64_t
             (void)buffer_printf(error, "the cluster table cannot be read: %s", result_name(rc));
         }
     }
+    buffer_reset(&value);
     if (rc == RESULT_OK) {
+        uint64_t ignored = 0;
         memcpy(client->link.head.uuid, table->uuid, sizeof client->link.head.uuid);
         client->link.head.from = CLUSTER_NOBODY;
         client->link.head.epoch = table->epoch;
+        rc = cluster_client_get(client, SETTINGS_KEY, &value, &ignored, error);
+        (void)node_link_speak(&client->link, buffer_string(&value));
     }
     buffer_destroy(&value);
     return rc;

@@ -88,7 +88,7 @@ static Result cluster_settings_write_value(const OptionSpec *spec, const char *t
 static Result cluster_settings_write(const Config *config, Buffer *out)
 {
     const Options *options = &config->options;
-    Result rc = buffer_printf(out, "version = %s\npublic_suffix_list = %s\n", RAGNO_VERSION,
+    Result rc = buffer_printf(out, SETTINGS_WIRE "%u\npublic_suffix_list = %s\n", NODE_WIRE,
                               domain_list_sha1());
     for (size_t i = 0; rc == RESULT_OK && i < options->n_specs; i++) {
         const OptionSpec *spec = &options->specs[i];
