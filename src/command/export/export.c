@@ -356,11 +356,6 @@ static int export_tables_parse(ExportCommand *command, int argc, char **argv)
     return command->kind == NULL ? command_line_complain(&line, "unknown kind", line.words[1]) : 0;
 }
 
-static void show_progress(void *context, uint64_t done, uint64_t total, uint64_t n_rows)
-{
-    progress_show(context, done, total, n_rows, mono_now());
-}
-
 static int run_on(ExportCommand *command, PageDB *db, const Filter *where)
 {
     OutputFile output;
@@ -376,8 +371,7 @@ static int run_on(ExportCommand *command, PageDB *db, const Filter *where)
                    !command->quiet && progress_is_wanted(command->output), stderr, mono_now());
     options->file = output.file;
     options->where = where;
-    options->step = show_progress;
-    options->step_context = &command->progress;
+    options->progress = &command->progress;
     rc = command->kind->run(db, options);
     if (rc != RESULT_OK && rc != RESULT_CLOSED) {
         (void)fprintf(stderr, "ragno export: %s\n", result_name(rc));

@@ -80,8 +80,8 @@ Result export_view_turn(ExportView *view)
 Result export_view_step(ExportView *view)
 {
     const PageExportOptions *options = view->options;
-    if (++view->n_steps % PAGES_PER_STEP == 0 && options->step != NULL) {
-        options->step(options->step_context, view->n_steps, view->total, view->rows.n_rows);
+    if (++view->n_steps % PAGES_PER_STEP == 0 && options->progress != NULL) {
+        progress_show(options->progress, view->n_steps, view->total, view->rows.n_rows, mono_now());
     }
     return export_view_turn(view);
 }

@@ -8,6 +8,7 @@
 #ifndef COMMAND_EXPORT_EXPORT_VIEW_H
 #define COMMAND_EXPORT_EXPORT_VIEW_H
 
+#include "crawl/progress.h"
 #include "crawl/short_read.h"
 
 #include <stdbool.h>
@@ -82,10 +83,7 @@ typedef struct PageExportOptions {
                             (visible_data.h); 0: without those */
     const char *archive; /* the crawl's WARC files, for fields of pages; NULL: without those */
     const Filter *where; /* borrowed; NULL: all rows. What it is asked about: see above */
-    /* Called now and then with the progress: steps done, steps in all, rows written. May be NULL.
-     */
-    void (*step)(void *context, uint64_t done, uint64_t total, uint64_t n_rows);
-    void *step_context;
+    Progress *progress;  /* shown now and then; NULL: not */
 } PageExportOptions;
 
 /* What a filter may ask about: FILTER_HAS_... */

@@ -23,11 +23,6 @@
 
 /* ---- Import fetch ---- */
 
-static Result import_fetch_copy_text(Buffer *out, WarcBytes text)
-{
-    return buffer_append(out, text.bytes, text.length);
-}
-
 static bool import_fetch_is_robots(const char *url)
 {
     Authority at = authority_of(url, strlen(url));
@@ -56,8 +51,10 @@ static FetchResult *import_fetch_of(const ImportCapture *capture)
     fetch->cost.given_ms = -1;
     fetch->host.crawl_delay_ms = -1;
     if (fetch->request.url == NULL ||
-        import_fetch_copy_text(&fetch->answer.header, capture->header) != RESULT_OK ||
-        import_fetch_copy_text(&fetch->answer.body, capture->body) != RESULT_OK) {
+        buffer_append(&fetch->answer.header, capture->header.bytes, capture->header.length) !=
+            RESULT_OK ||
+        buffer_append(&fetch->answer.body, capture->body.bytes, capture->body.length) !=
+            RESULT_OK) {
         fetch_result_delete(fetch);
         return NULL;
     }
