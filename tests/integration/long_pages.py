@@ -103,7 +103,7 @@ def crawl(report, path, server, *arguments, hosts=1, name="crawl", seeds=("/",),
                                         "log.skipped=all", *arguments,
                                         seeds=f"{path}/long-seeds.txt")
         if memory_mi is not None:
-            result = memory.watched(command, timeout=280)
+            result = memory.watched(command)
         else:
             result = harness.run(command, timeout=200)
             report.equal(f"{name} ends", (result.returncode, result.stderr[-300:]), (0, ""))

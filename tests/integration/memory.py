@@ -33,9 +33,9 @@ def resident_kb(process):
     return tuple(int(f.group(1)) if f else 0 for f in found)
 
 
-def watched(command, before=None, timeout=90):
+def watched(command, before=None, timeout=harness.BOUND_S):
     """Exit status, samples of residence as (seconds, all, anonymous) in KiB, standard error.
-    before: called in the process before the command."""
+    before: called in the process before the command. What it costs is CPU, not time: it may take what a test may."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True, preexec_fn=before)
     samples, start = [], time.monotonic()
@@ -86,7 +86,7 @@ def ordinary_pages(report, path):
     with harness.Web(path, **sizes) as web:
         for budget in budgets:
             directory = f"{path}/crawl{budget}"
-            result = watched(crawl_of(web, directory, budget), timeout=600)
+            result = watched(crawl_of(web, directory, budget))
             judge(report, f"{sizes['pages']} pages", budget, result)
             flat(report, result[1])
             pages = {url for url, _, n in harness.db_rows(directory) if n > 0}
@@ -96,7 +96,7 @@ def ordinary_pages(report, path):
 def many_hosts(report, path):
     hosts = 20000 if harness.FULL else 3000
     with harness.Web(path, hosts=hosts, addresses=500, pages=3 * hosts, page_bytes=3000) as web:
-        result = watched(crawl_of(web, path + "/crawl", 64), timeout=600)
+        result = watched(crawl_of(web, path + "/crawl", 64))
         judge(report, f"{hosts} hosts", 64, result)
 
 
@@ -104,7 +104,7 @@ def large_bodies(report, path):
     pages = 4000 if harness.FULL else 400
     with harness.Web(path, hosts=pages // 2, addresses=500, pages=pages,
                      page_bytes=1000000) as web:
-        result = watched(crawl_of(web, path + "/crawl", 64), timeout=600)
+        result = watched(crawl_of(web, path + "/crawl", 64))
         judge(report, f"{pages} pages of 1 MB", 64, result)
         with open(path + "/crawl/status.log", encoding="ascii") as file:
             last = file.read().splitlines()[-1]
@@ -159,7 +159,7 @@ def hostile_pages(report, path):
                "--ip-wait", "0ms", "--progress=never", "--set", "crawl.memory=64Mi", "--set",
                "scope.depth=0", "--set", f"fetch.port_map=80:{server.server_address[1]}",
                "--set", "fetch.allow_addresses=127.0.0.0/8"]
-    result = watched(command, timeout=300)
+    result = watched(command)
     server.shutdown()
     judge(report, f"{hosts} hostile pages at once", 64, result)
     pages = sum(n > 0 for _, _, n in harness.db_rows(path + "/crawl"))
@@ -235,7 +235,7 @@ def in_a_cgroup(report, path, name, sizes):
         return
     try:
         with harness.Web(path, **sizes) as web:
-            result = watched(crawl_of(web, path + "/crawl", 64), before=group.enter, timeout=600)
+            result = watched(crawl_of(web, path + "/crawl", 64), before=group.enter)
             judge(report, name, 64, result)
             found = {url for url, _, n in harness.db_rows(path + "/crawl") if n > 0}
             report.check("all pages are there", web.graph_urls() <= found)
