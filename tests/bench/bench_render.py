@@ -9,13 +9,14 @@ rendering every page.
     render.rounds                     renderings of a page
     render.cpu_s_per_page             of browsers, for a rendered page, all of its rounds and the starts
     render.over_browser               the same by the CPU of the same browser with a network, for one of the same pages
+    render.small_over_browser         the same of two small applications, by a browser that visits each page once
     render.over_every                 CPU of ragno and browsers together, by that of the same browser with a network for
                                       every page of the bed, its fetches not counted
     render.over_always                by that of ragno with render.mode = always
     render.memory_first, _last        memory of the browsers in the first and last quarter of render.mode = always, median
 
 SCALE (0.1): of 2 000 plain pages; the applications have 245 in any case, every REFERENCE-th (1) of which is compared.
-PARTS: auto (the crawl), compare (recall, needs auto), plain (SAMPLE (100) of the plain pages, with render.mode = always and
+PARTS: auto (the crawl), compare (recall, needs auto), small (two small applications by themselves), plain (SAMPLE (100) of the plain pages, with render.mode = always and
 by a browser with a network: what every one of them would cost), always (the whole bed with render.mode = always; memory
 each 200 pages). Those that are not named are not run; with KEEP=DIR one can be run after the other, and a figure is put
 when all that it needs is there.
@@ -40,7 +41,7 @@ from harness import stat_of
 SCALE = float(os.environ.get("SCALE") or 0.1)
 REFERENCE = int(os.environ.get("REFERENCE") or 1)
 SAMPLE = int(os.environ.get("SAMPLE") or 100)
-PARTS = (os.environ.get("PARTS") or "auto compare plain always").split()
+PARTS = (os.environ.get("PARTS") or "auto compare small plain always").split()
 KEEP = os.environ.get("KEEP")
 RAGNO = f"{crawls.BUILD}/ragno"
 BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
@@ -274,6 +275,31 @@ def part_compare(bed, path, figures):
     crawls.put("render.browser_cpu_s", figures["app"], "s for a page with a network", 4)
 
 
+def bare(bed, pages):
+    """CPU seconds of a browser with a network, for one of these pages."""
+    browser = Browser(bed.server.port)
+    browser.visit(pages[0])
+    before = browser.cpu_s()
+    for url in pages:
+        browser.visit(url)
+    spent = browser.cpu_s() - before
+    browser.end()
+    return spent / len(pages)
+
+
+def part_small(bed, path, figures):
+    """The start of ragno's browser counts, for some sixty pages instead of 500."""
+    hosts = list(render_bed.APPS)[::4]
+    pages = [url for url in bed.apps if url.split("/")[2] in hosts]
+    shutil.rmtree(f"{path}/small", ignore_errors=True)
+    _, renders = crawl(bed, f"{path}/small", "auto", pages)
+    figures["small"] = renders["cpu_ms"] / 1000 / max(1, renders["done"])
+    figures["small_browser"] = bare(bed, pages)
+    crawls.put("render.small_cpu_s", figures["small"], f"s for a page, all rounds, of {renders['done']}", 4)
+    crawls.put("render.small_browser_cpu_s", figures["small_browser"], f"s for a page with a network, of {len(pages)}", 4)
+    crawls.put("render.small_over_browser", figures["small"] / figures["small_browser"], "times")
+
+
 def part_plain(bed, path, figures):
     """The starts of browsers are not counted here: a crawl has one for 500 pages."""
     pages = bed.plain[::max(1, len(bed.plain) // SAMPLE)]
@@ -282,13 +308,7 @@ def part_plain(bed, path, figures):
     one, _ = crawl(bed, f"{path}/one", "always", pages[:1])
     rest, renders = crawl(bed, f"{path}/plain", "always", pages)
     figures["plain_always"] = (rest - one) / max(1, renders["done"] - 1)
-    browser = Browser(bed.server.port)
-    browser.visit(pages[0])
-    before = browser.cpu_s()
-    for url in pages:
-        browser.visit(url)
-    figures["plain_browser"] = (browser.cpu_s() - before) / len(pages)
-    browser.end()
+    figures["plain_browser"] = bare(bed, pages)
     crawls.put("render.plain_always_cpu_s", figures["plain_always"], f"s for a plain page, of {renders['done']}", 4)
     crawls.put("render.plain_browser_cpu_s", figures["plain_browser"], f"s for a plain page with a network, of {len(pages)}", 4)
 

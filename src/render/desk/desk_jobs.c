@@ -28,7 +28,7 @@ static char turns_tried;
 
 void turns_init(Turns *turns, int64_t most_ms)
 {
-    *turns = (Turns){.most_ms = most_ms, .usual_ms = TURNS_USUAL};
+    *turns = (Turns){.strangers = TURNS_PRICE, .most_ms = most_ms, .usual_ms = TURNS_USUAL};
     map_init(&turns->hosts);
     map_init(&turns->pages);
 }
@@ -45,8 +45,16 @@ static int turns_credit(const Turns *turns, uint32_t host)
     return credit == NULL ? 0 : (int)(credit - turns_credits) - TURNS_BEST;
 }
 
+static bool turns_is_stranger(const Turns *turns, uint32_t host)
+{
+    return map_get(&turns->hosts, map_key(host)) == NULL;
+}
+
 TurnPlace turns_place(const Turns *turns, uint32_t host, uint64_t page)
 {
+    if (turns->strangers < 0 && turns_is_stranger(turns, host)) {
+        return TURN_UNSURE;
+    }
     int credit = turns_credit(turns, host);
     const char *known = map_get(&turns->pages, map_key(page));
     if (known == &turns_glanced) {
@@ -88,7 +96,7 @@ static int64_t turns_cpu_ms(const Turns *turns, uint32_t host, uint64_t page, Tu
 
 bool turns_may_begin(const Turns *turns, TurnPlace place, MonoTime now)
 {
-    int64_t needs_ms = place == TURN_LATER ? turns_trial_ms(turns) : turns->most_ms;
+    int64_t needs_ms = place == TURN_IS_DEAR ? turns->most_ms : turns_trial_ms(turns);
     int64_t saved_ms = mono_ms_between(turns->begun, now) / TURNS_SHARE - turns->later_ms;
     bool is_saved = turns->n_later == 0 && saved_ms >= needs_ms;
     return place == TURN_AT_ONCE || !turns->has_begun || is_saved ||
@@ -138,6 +146,15 @@ static void turns_note_usual(Turns *turns, int64_t cpu_ms)
     turns->usual_ms -= cpu_ms < turns->usual_ms && turns->usual_ms > TURNS_USUAL ? step : 0;
 }
 
+static void turns_note_stranger(Turns *turns, TurnEnd end)
+{
+    if (end == TURN_DEAR) {
+        turns->strangers = turns->strangers < TURNS_PRICE ? -1 : turns->strangers - TURNS_PRICE;
+    } else if (turns->strangers < TURNS_BEST) {
+        turns->strangers = turns->strangers < 0 ? 1 : turns->strangers + 1;
+    }
+}
+
 void turns_end(Turns *turns, const Turn *turn, TurnEnd end, int64_t cpu_ms, MonoTime now)
 {
     int credit = turns_credit(turns, turn->host);
@@ -160,6 +177,9 @@ void turns_end(Turns *turns, const Turn *turn, TurnEnd end, int64_t cpu_ms, Mono
         turns_put(&turns->pages, turn->page,
                   turn->cpu_ms < turns_trial_ms(turns) ? &turns_glanced : &turns_tried);
         break;
+    }
+    if (turns_is_stranger(turns, turn->host)) {
+        turns_note_stranger(turns, end);
     }
     turns_put(&turns->hosts, turn->host, &turns_credits[credit + TURNS_BEST]);
 }

@@ -3,7 +3,7 @@
  *   desk_jobs_take --> a thread has it --> [its result is under way] --> ingest has changed it
  *                            '--> desk_jobs_give_back: nobody has it
  *
- *   AT_ONCE [a glance, or a trial] --> it settled: its host has more credit
+ *   AT_ONCE, or UNSURE [a glance, or a trial] --> it settled: its host has more credit
  *      '--> the glance was not enough: LATER [a trial] --> it settled
  *                                        '--> nor the trial: DEAR [all of the CPU time]
  *
@@ -15,14 +15,16 @@
  * nothing is known has a glance, thrice what pages usually take that settle; one with credit has a
  * trial. Where that is not enough, the page is put back, behind all others, and so are the other
  * pages of a host without credit; where there is some, it has all of its time at once, and what
- * needs more even then takes all of the credit. Pages that were put back have a twentieth of the
+ * needs more even then takes all of the credit. Hosts of which nothing is known stand surety for
+ * each other: when glances at them were not enough lately, the next ones are put back unseen
+ * (UNSURE), until one of them settles. Pages that were put back have a twentieth of the
  * time that has passed, saved up before it is spent, until no other page has come for as long as
  * they may take, or nothing else is left to do: what other pages have brought counts as left until
- * it is written down. So a hostile page costs the others a glance, a host of hostile pages costs
- * them a few trials, and in a crawl of heavy pages no browser stands idle. Owns: its memory of jobs
- * under way. Table, database and configuration are borrowed. Threads: all functions but those of
- * turns lock. Invariants: a job is taken by one thread at a time, and again only when ingest has
- * changed it. */
+ * it is written down. So a host of hostile pages costs the others a glance, and many such hosts
+ * cost them a few glances at once and a twentieth from then on; and in a crawl of heavy pages no
+ * browser stands idle. Owns: its memory of jobs under way. Table, database and configuration are
+ * borrowed. Threads: all functions but those of turns lock. Invariants: a job is taken by one
+ * thread at a time, and again only when ingest has changed it. */
 #ifndef RENDER_DESK_DESK_JOBS_H
 #define RENDER_DESK_DESK_JOBS_H
 
@@ -38,14 +40,21 @@
 #define TURNS_MOST  100000u /* hosts, and pages, that are remembered */
 #define TURNS_SHARE 20      /* pages that were put back have one part of so many of the time */
 #define TURNS_TRIAL 1000    /* ms of CPU time: a tenth of what a page has, but no less than this */
-#define TURNS_USUAL 100     /* ms of CPU time that a page takes, as long as none is known */
+#define TURNS_USUAL 70      /* ms of CPU time that a page takes, as long as none is known */
 
 /* When a page's turn comes, beside others that wait. */
-typedef enum TurnPlace { TURN_AT_ONCE, TURN_LATER, TURN_IS_DEAR, TURN_PLACES } TurnPlace;
+typedef enum TurnPlace {
+    TURN_AT_ONCE,
+    TURN_UNSURE,
+    TURN_LATER,
+    TURN_IS_DEAR,
+    TURN_PLACES
+} TurnPlace;
 
 typedef struct Turns {
     Map hosts;        /* by id: how many of its pages were cheap rather than dear */
     Map pages;        /* by index: what was not enough, a glance or a trial */
+    int strangers;    /* credit of hosts of which nothing is known, all together */
     unsigned n_later; /* that a browser has, and were put back before */
     int64_t most_ms;  /* CPU time that a page has */
     int64_t usual_ms; /* that pages which settle take: their median, about */
