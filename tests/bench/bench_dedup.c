@@ -118,6 +118,7 @@ int main(void)
     Path directory;
     const struct rlimit limit = {LIMIT, LIMIT};
     (void)file_path(&directory, "%s/dedup-XXXXXX", place == NULL ? "build" : place);
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* what was measured is told even when it is ended */
     if (setrlimit(RLIMIT_DATA, &limit) != 0 || mkdtemp(directory.text) == NULL) {
         return 1;
     }

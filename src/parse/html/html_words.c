@@ -1,6 +1,41 @@
 #include "parse/html/html_words.h"
 
+#include <string.h>
+
 #include "parse/html/html.h"
+#include "parse/text/skim_scan.h"
+
+bool html_next_word(HtmlSlice *list, HtmlSlice *word)
+{
+    const char *end = list->bytes + list->length;
+    word->bytes = skip_class(list->bytes, end, SCAN_SPACE);
+    const char *stop = find_class(word->bytes, end, SCAN_SPACE);
+    word->length = (size_t)(stop - word->bytes);
+    *list = (HtmlSlice){.bytes = stop, .length = (size_t)(end - stop)};
+    return word->length > 0;
+}
+
+bool html_has_word(HtmlSlice list, HtmlSlice word)
+{
+    HtmlSlice one;
+    while (html_next_word(&list, &one)) {
+        if (one.length == word.length && memcmp(one.bytes, word.bytes, word.length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool html_lists(HtmlSlice list, const char *word)
+{
+    HtmlSlice one;
+    while (html_next_word(&list, &one)) {
+        if (html_is_word(&one, word)) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /* What a rel says the other document is: a page. Those of HTML 4 are still found in manuals. */
 static const char *const page_rels[] = {
@@ -44,16 +79,10 @@ static unsigned read_rel(const HtmlSlice *rel, bool *names_feed)
 {
     unsigned flags = 0;
     bool is_style = false;
-    const char *p = rel->bytes;
-    const char *end = p + rel->length;
+    HtmlSlice list = *rel;
+    HtmlSlice word;
     *names_feed = false;
-    while (p < end) {
-        HtmlSlice word = {.bytes = p, .length = 0};
-        while (p < end && !ascii_is_space(*p)) {
-            p++;
-        }
-        word.length = (size_t)(p - word.bytes);
-        p += p < end ? 1 : 0;
+    while (html_next_word(&list, &word)) {
         is_style = is_style || html_is_word(&word, "stylesheet");
         *names_feed =
             *names_feed || html_is_word(&word, "alternate") || html_is_word(&word, "feed");

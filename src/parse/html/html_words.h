@@ -10,6 +10,11 @@
 #include "base/core/ascii.h"
 #include "parse/html/html_tree_types.h"
 
+/* Takes the next word out of a list. False: there is none. */
+bool html_next_word(HtmlSlice *list, HtmlSlice *word);
+/* Whether a list has a word, letter by letter; html_lists: whatever its case. */
+bool html_has_word(HtmlSlice list, HtmlSlice word);
+bool html_lists(HtmlSlice list, const char *word);
 /* LINK_NOFOLLOW ... in a list of link types. */
 unsigned html_rel_flags(const HtmlSlice *rel);
 /* The URL in the content of a refresh: "5; url=x", "0;x", "1,URL = 'x'". False: it has none. */

@@ -381,21 +381,6 @@ static HtmlSlice visible_value(const VisibleReader *r, const HtmlTag *tag, const
     return value;
 }
 
-/* Whether one of the words of a list is this one. */
-static bool visible_lists(HtmlSlice list, const char *word)
-{
-    const char *end = list.bytes + list.length;
-    for (const char *p = list.bytes; p < end;) {
-        p = skip_class(p, end, SCAN_SPACE);
-        const char *stop = find_class(p, end, SCAN_SPACE);
-        if (ascii_is(p, (size_t)(stop - p), word)) {
-            return true;
-        }
-        p = stop;
-    }
-    return false;
-}
-
 static void visible_add_sheet(VisibleReader *r, const HtmlTag *tag, const char *from,
                               const char *to)
 {
@@ -413,8 +398,8 @@ static void visible_link_sheet(VisibleReader *r, const HtmlTag *tag)
 {
     if (!r->options.styles || r->styles.load == NULL || !html_tag_has(tag, HTML_ATTR_REL) ||
         !html_tag_has(tag, HTML_ATTR_HREF) ||
-        !visible_lists(tag->values[HTML_ATTR_REL], "stylesheet") ||
-        visible_lists(tag->values[HTML_ATTR_REL], "alternate")) {
+        !html_lists(tag->values[HTML_ATTR_REL], "stylesheet") ||
+        html_lists(tag->values[HTML_ATTR_REL], "alternate")) {
         return;
     }
     const char *href = copy_value(&r->facts, tag, HTML_ATTR_HREF);

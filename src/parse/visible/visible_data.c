@@ -104,28 +104,6 @@ static void data_put(VisibleData *data, JsonWriter *json, const char *name, Html
     json_text(json, name, buffer_string(&data->scratch), data->scratch.length);
 }
 
-/* The next word of an attribute that is a list of them. False: there is none. */
-static bool data_next_word(HtmlSlice *list, HtmlSlice *word)
-{
-    const char *end = list->bytes + list->length;
-    word->bytes = skip_class(list->bytes, end, SCAN_SPACE);
-    const char *stop = find_class(word->bytes, end, SCAN_SPACE);
-    word->length = (size_t)(stop - word->bytes);
-    *list = (HtmlSlice){.bytes = stop, .length = (size_t)(end - stop)};
-    return word->length > 0;
-}
-
-static bool data_lists(HtmlSlice list, HtmlSlice wanted)
-{
-    HtmlSlice word;
-    while (data_next_word(&list, &word)) {
-        if (word.length == wanted.length && memcmp(word.bytes, wanted.bytes, word.length) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- entries of the lists ---- */
 
 /* Begins an entry; before is for data_entry_end. */
@@ -187,16 +165,12 @@ static void data_link(VisibleData *data, const HtmlTag *tag)
 {
     static const char *names[2] = {"hreflang", "href"};
     HtmlSlice values[2] = {{.length = 0}};
-    HtmlSlice word;
     HtmlSlice rels = {.length = 0};
     bool is_one = data_find(data, tag->attributes, "hreflang", &values[0]) &&
                   data_find(data, tag->attributes, "href", &values[1]) &&
                   data_find(data, tag->attributes, "rel", &rels);
-    while (is_one && data_next_word(&rels, &word)) {
-        if (ascii_is(word.bytes, word.length, "alternate")) {
-            data_pair(data, VISIBLE_HREFLANG, names, values);
-            return;
-        }
+    if (is_one && html_lists(rels, "alternate")) {
+        data_pair(data, VISIBLE_HREFLANG, names, values);
     }
 }
 
@@ -367,7 +341,7 @@ static bool data_is_property(VisibleData *data, uint32_t item, uint32_t p)
     for (uint32_t i = p; i > 0 && data_steps(data, refers.length); i = data_at(data, i)->parent) {
         const VisibleDatum *at = data_at(data, i);
         if (i == item || (at->name.length > 0 && refers.length > 0 && (i == p || !at->is_item) &&
-                          data_lists(refers, at->name))) {
+                          html_has_word(refers, at->name))) {
             return true;
         }
         if (i != p && at->is_item) {
@@ -407,9 +381,9 @@ static bool data_had_name(VisibleData *data, uint32_t item, uint32_t p, HtmlSlic
 {
     HtmlSlice before = data_at(data, p)->names;
     before.length = (size_t)(name.bytes - before.bytes);
-    bool had = data_steps(data, before.length) && data_lists(before, name);
+    bool had = data_steps(data, before.length) && html_has_word(before, name);
     for (uint32_t i = 1; i < p && !had && data_steps(data, data_at(data, i)->names.length); i++) {
-        had = data_lists(data_at(data, i)->names, name) && data_is_property(data, item, i);
+        had = html_has_word(data_at(data, i)->names, name) && data_is_property(data, item, i);
     }
     return had;
 }
@@ -424,7 +398,7 @@ static void data_put_property(VisibleData *data, JsonWriter *json, uint32_t p, H
     data->is_cut |= is_long;
     json_open(json, text, '[');
     for (uint32_t i = p; i <= data->n && data_steps(data, data_at(data, i)->names.length); i++) {
-        if (data_lists(data_at(data, i)->names, name) && data_is_property(data, path->item, i)) {
+        if (html_has_word(data_at(data, i)->names, name) && data_is_property(data, path->item, i)) {
             data_put_value(data, json, i, path);
         }
     }
@@ -439,7 +413,7 @@ static void data_put_item(VisibleData *data, JsonWriter *json, const DataPath *p
     json_open(json, NULL, '{');
     if (data_find(data, item->attributes, "itemtype", &value) && value.length > 0) {
         json_open(json, "type", '[');
-        while (data_next_word(&value, &word)) {
+        while (html_next_word(&value, &word)) {
             data_put(data, json, NULL, word);
         }
         json_close(json);
@@ -451,7 +425,7 @@ static void data_put_item(VisibleData *data, JsonWriter *json, const DataPath *p
     for (uint32_t p = 1; p <= data->n && json->result == RESULT_OK; p++) {
         HtmlSlice names = data_at(data, p)->names;
         bool is_one = data_is_property(data, path->item, p);
-        while (is_one && data_next_word(&names, &word) && data_steps(data, 0)) {
+        while (is_one && html_next_word(&names, &word) && data_steps(data, 0)) {
             if (!data_had_name(data, path->item, p, word)) {
                 data_put_property(data, json, p, word, path);
             }

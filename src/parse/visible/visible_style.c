@@ -5,6 +5,7 @@
 
 #include "base/core/hash.h"
 #include "base/memory/array.h"
+#include "parse/html/html_words.h"
 
 #define IMPORTS_DEEP 16u /* @import in @import */
 
@@ -68,20 +69,6 @@ static bool style_matches_nth(VisibleStyles *styles, const SheetSimple *simple, 
     return simple->a == 0 ? over == 0 : over % simple->a == 0 && over / simple->a >= 0;
 }
 
-static bool style_has_word(HtmlSlice list, HtmlSlice word)
-{
-    const char *end = list.bytes + list.length;
-    for (const char *p = list.bytes; p < end;) {
-        p = skip_class(p, end, SCAN_SPACE);
-        const char *stop = find_class(p, end, SCAN_SPACE);
-        if ((size_t)(stop - p) == word.length && memcmp(p, word.bytes, word.length) == 0) {
-            return true;
-        }
-        p = stop;
-    }
-    return false;
-}
-
 static bool style_matches_value(const SheetSimple *simple, HtmlSlice value)
 {
     HtmlSlice want = simple->value;
@@ -94,7 +81,7 @@ static bool style_matches_value(const SheetSimple *simple, HtmlSlice value)
     case '=':
         return begins && more == 0;
     case '~':
-        return style_has_word(value, want);
+        return html_has_word(value, want);
     case '|':
         return begins && (more == 0 || value.bytes[want.length] == '-');
     case '^':
@@ -118,7 +105,7 @@ static bool style_matches_simple(VisibleStyles *styles, const VisibleSheet *shee
         return e->tag == simple->key;
     case SHEET_NAME:
         return (e->names >> (simple->key & 63) & 1) != 0 &&
-               (simple->op == '.' ? style_has_word(e->classes, simple->name)
+               (simple->op == '.' ? html_has_word(e->classes, simple->name)
                                   : e->id.length == simple->name.length &&
                                         memcmp(e->id.bytes, simple->name.bytes, e->id.length) == 0);
     case SHEET_ATTRIBUTE:
@@ -283,15 +270,6 @@ void visible_styles_link(VisibleStyles *styles, HtmlSlice url, HtmlSlice media)
 
 /* ---- elements ---- */
 
-/* The next class of a list; false: there is none. */
-static bool style_next_class(const char **p, const char *end, HtmlSlice *name)
-{
-    name->bytes = skip_class(*p, end, SCAN_SPACE);
-    *p = find_class(name->bytes, end, SCAN_SPACE);
-    name->length = (size_t)(*p - name->bytes);
-    return name->length > 0;
-}
-
 static void style_set_element(VisibleElement *e, const HtmlTag *tag)
 {
     HtmlSlice name;
@@ -302,8 +280,8 @@ static void style_set_element(VisibleElement *e, const HtmlTag *tag)
     }
     if (html_tag_has(tag, HTML_ATTR_CLASS)) {
         e->classes = tag->values[HTML_ATTR_CLASS];
-        const char *p = e->classes.bytes;
-        while (style_next_class(&p, e->classes.bytes + e->classes.length, &name)) {
+        HtmlSlice classes = e->classes;
+        while (html_next_word(&classes, &name)) {
             e->names |= UINT64_C(1) << (visible_sheet_hash(name, '.') & 63);
         }
     }
@@ -357,14 +335,14 @@ static void style_of_sheets(VisibleStyles *styles, uint32_t element, VisibleStyl
     for (size_t i = 0; i < styles->n_sheets; i++) {
         const VisibleSheet *sheet = styles->sheets[i];
         HtmlSlice name;
-        const char *p = e->classes.bytes;
+        HtmlSlice classes = e->classes;
         style_take_rules(styles, i, sheet->universal, element, style);
         style_take_rules(styles, i, style_rules_of(sheet, e->tag, 0), element, style);
         if (e->id.length > 0) {
             style_take_rules(styles, i, style_rules_of(sheet, visible_sheet_hash(e->id, '#'), '#'),
                              element, style);
         }
-        while (p != NULL && style_next_class(&p, e->classes.bytes + e->classes.length, &name)) {
+        while (classes.length > 0 && html_next_word(&classes, &name)) {
             style_take_rules(styles, i, style_rules_of(sheet, visible_sheet_hash(name, '.'), '.'),
                              element, style);
         }
