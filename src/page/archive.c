@@ -114,32 +114,33 @@ static Result archive_open_tables(Archive *archive, WarcEnd *end)
     return page_db_txn_end(archive->db, txn, rc);
 }
 
-static Result open_files(Archive *archive, const ArchiveOptions *options, const WarcEnd *end)
+static Result open_files(Archive *archive, const char *directory, const Config *config,
+                         const char *user_agent, const WarcEnd *end)
 {
-    Buffer path = {.limit = BUFFER_NO_LIMIT};
-    Result rc = buffer_printf(&path, "%s/warc", options->directory);
-    if (rc == RESULT_OK) {
-        rc = mkdir(path.data, 0755) == 0 ? warc_files_sync_directory(options->directory)
-             : errno == EEXIST           ? RESULT_OK
-                                         : result_of_errno(errno);
+    Path path;
+    Result rc = RESULT_OK;
+    if (mkdir(file_path(&path, "%s/warc", directory), 0755) == 0) {
+        rc = warc_files_sync_directory(directory);
+    } else if (errno != EEXIST) {
+        rc = result_of_errno(errno);
     }
-    WarcOptions warc = {.directory = buffer_string(&path),
-                        .pattern = *options->pattern == '\0' ? NULL : options->pattern,
-                        .max_bytes = options->max_bytes,
-                        .max_age_ms = options->max_age_ms,
-                        .compression = options->compression,
-                        .level = options->level,
-                        .user_agent = options->user_agent,
-                        .from = *options->contact == '\0' ? NULL : options->contact,
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    WarcOptions warc = {.directory = path.text,
+                        .pattern = *config->warc_name == '\0' ? NULL : config->warc_name,
+                        .max_bytes = (uint64_t)config->warc_max_size,
+                        .max_age_ms = config->warc_max_age,
+                        .compression = archive->compression,
+                        .level = archive->level,
+                        .user_agent = user_agent,
+                        .from = *config->crawl_contact == '\0' ? NULL : config->crawl_contact,
                         .robots = "obey"};
-    if (rc == RESULT_OK) {
-        rc = warc_open(&archive->warc, &warc, end);
-    }
-    buffer_destroy(&path);
-    return rc;
+    return warc_open(&archive->warc, &warc, end);
 }
 
-Result archive_open(Archive **out, const ArchiveOptions *options, PageDB *db, Buffer *error)
+Result archive_open(Archive **out, const char *directory, const Config *config,
+                    const char *user_agent, PageDB *db, Buffer *error)
 {
     Archive *archive = calloc(1, sizeof *archive);
     WarcEnd end = {.file = 0};
@@ -147,24 +148,23 @@ Result archive_open(Archive **out, const ArchiveOptions *options, PageDB *db, Bu
         return RESULT_MEMORY;
     }
     archive->db = db;
-    archive->compression = options->compression;
-    archive->level = options->level;
-    archive->metadata = options->metadata;
-    Result rc = options->dedup_against == NULL || *options->dedup_against == '\0'
+    archive->compression = (WarcCompression)config->warc_compression;
+    archive->level = (int)config->warc_level;
+    archive->metadata = config->warc_metadata;
+    Result rc = *config->warc_dedup_against == '\0'
                     ? RESULT_OK
-                    : dedup_index_open(&archive->elsewhere, options->directory,
-                                       options->dedup_against, options->dedup_fresh_ms, error);
+                    : dedup_index_open(&archive->elsewhere, directory, config->warc_dedup_against,
+                                       config->warc_dedup_fresh, error);
     if (rc != RESULT_OK) {
         (void)archive_close(archive);
         return rc;
     }
     rc = archive_open_tables(archive, &end);
     if (rc == RESULT_OK) {
-        rc = open_files(archive, options, &end);
+        rc = open_files(archive, directory, config, user_agent, &end);
     }
     if (rc != RESULT_OK) {
-        (void)buffer_printf(error, "%s/warc cannot be written: %s", options->directory,
-                            result_name(rc));
+        (void)buffer_printf(error, "%s/warc cannot be written: %s", directory, result_name(rc));
         if (rc == RESULT_DAMAGED) {
             (void)buffer_append_string(error, "; ragno verify says what is missing");
         }

@@ -18,6 +18,7 @@
 #include "base/memory/buffer.h"
 #include "fetch/transfer/fetch_result.h"
 #include "parse/html/html.h"
+#include "rules/config.h"
 #include "store/archive/warc.h"
 #include "store/pages/page_db.h"
 
@@ -51,23 +52,11 @@ void discovery_find(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *path, Buff
 typedef struct Archive Archive;
 typedef struct ArchiveRecorder ArchiveRecorder;
 
-typedef struct ArchiveOptions {
-    const char *directory; /* of the crawl; files go into its warc/ */
-    const char *pattern;   /* "" = the default */
-    uint64_t max_bytes;
-    int64_t max_age_ms;
-    WarcCompression compression;
-    int level;                 /* of it, 0 = default */
-    bool metadata;             /* a metadata record for each page */
-    const char *dedup_against; /* indices of other crawls (store/dedup); NULL, "": none */
-    int64_t dedup_fresh_ms;    /* for how long what they have is fresh; 0: it never is */
-    const char *user_agent;
-    const char *contact;
-} ArchiveOptions;
-
-/* Opens the files and the tables; recovers from a crash. RESULT_DAMAGED: error says what is
- * missing. */
-Result archive_open(Archive **archive, const ArchiveOptions *options, PageDB *db, Buffer *error);
+/* Opens the files, in the warc folder of the crawl's directory, and the tables; recovers from a
+ * crash. config: its section [warc], and who crawls; not used after the call. RESULT_DAMAGED: error
+ * says what is missing. */
+Result archive_open(Archive **archive, const char *directory, const Config *config,
+                    const char *user_agent, PageDB *db, Buffer *error);
 /* Whether another crawl that was named has a fresh capture of a URL. Threads: any. */
 bool archive_is_fresh_elsewhere(const Archive *archive, const char *url, size_t length);
 /* Finishes the current file. No recorder may be left. */

@@ -8,7 +8,7 @@
 typedef struct Archived {
     StoreFixture fixture;
     SampleDirectory directory;
-    ArchiveOptions options;
+    Config config;
     Archive *archive;
     ArchiveRecorder *recorder;
     char warc[160];
@@ -18,7 +18,8 @@ static void reopen(Archived *a)
 {
     Buffer error;
     buffer_init(&error, BUFFER_NO_LIMIT);
-    CU_ASSERT_EQUAL_FATAL(archive_open(&a->archive, &a->options, a->fixture.store.db, &error),
+    CU_ASSERT_EQUAL_FATAL(archive_open(&a->archive, a->directory.path, &a->config, "ragno/test",
+                                       a->fixture.store.db, &error),
                           RESULT_OK);
     buffer_destroy(&error);
     CU_ASSERT_EQUAL_FATAL(archive_recorder_new(&a->recorder, a->archive), RESULT_OK);
@@ -35,16 +36,13 @@ static void make_page(Archived *a)
     store_fixture_commit(&a->fixture, txn);
 }
 
-static void start(Archived *a, const ArchiveOptions *options)
+static void start(Archived *a)
 {
     store_fixture_open(&a->fixture);
     make_page(a);
     a->directory = sample_directory();
-    a->options = *options;
-    a->options.directory = a->directory.path;
-    a->options.pattern = "";
-    a->options.contact = "";
-    a->options.user_agent = "ragno/test";
+    CU_ASSERT_EQUAL_FATAL(config_init(&a->config), RESULT_OK);
+    a->config.warc_metadata = false;
     (void)snprintf(a->warc, sizeof a->warc, "%s/warc", a->directory.path);
     reopen(a);
 }
@@ -63,6 +61,7 @@ static void end(Archived *a)
     memcpy(warc.path, a->warc, sizeof warc.path);
     sample_remove(&warc);
     sample_remove(&a->directory);
+    config_destroy(&a->config);
 }
 
 static FetchResult *fetch_of(uint64_t index, int status, const char *header, const char *body)
@@ -107,8 +106,7 @@ static void a_304_refers_to_what_it_confirms(void)
 {
     Archived a;
     WarcAnswer answer;
-    ArchiveOptions options = {.max_bytes = 0};
-    start(&a, &options);
+    start(&a);
     CU_ASSERT_EQUAL(store(&a, fetch_of(0, 304, NOT_MODIFIED, "")), WARC_REVISIT);
     CU_ASSERT_EQUAL(store(&a, fetch_of(0, 200, OK, "hello")), WARC_RESPONSE);
     CU_ASSERT_EQUAL(store(&a, fetch_of(0, 304, NOT_MODIFIED, "")), WARC_REVISIT);

@@ -180,22 +180,13 @@ static Result import_store_make_rules(ImportStore *import, Buffer *error)
 static Result open_archive(ImportStore *import, Buffer *error)
 {
     const Config *config = import->config;
-    ArchiveOptions options = {.directory = import->store.directory,
-                              .pattern = config->warc_name,
-                              .max_bytes = (uint64_t)config->warc_max_size,
-                              .max_age_ms = config->warc_max_age,
-                              .compression = (WarcCompression)config->warc_compression,
-                              .level = (int)config->warc_level,
-                              .metadata = config->warc_metadata,
-                              .dedup_against = config->warc_dedup_against,
-                              .user_agent = "ragno/" RAGNO_VERSION " import",
-                              .contact = config->crawl_contact};
     MDB_txn *txn = NULL;
     Result rc = buffer_printf(&import->warc_directory, "%s/warc", import->store.directory);
     if (rc != RESULT_OK || !config->warc_enabled) {
         return rc;
     }
-    rc = archive_open(&import->archive, &options, import->store.tables.db, error);
+    rc = archive_open(&import->archive, import->store.directory, config,
+                      "ragno/" RAGNO_VERSION " import", import->store.tables.db, error);
     import->store.tables.archive = import->archive;
     if (rc == RESULT_OK && page_db_txn_begin(import->store.tables.db, true, &txn) == 0) {
         (void)payload_index_open(&import->payloads, txn, false);

@@ -35,19 +35,9 @@ static Result build_archive(AgentParts *parts, Buffer *error)
     if (!config->warc_enabled) {
         return RESULT_OK;
     }
-    ArchiveOptions options = {.directory = parts->store->directory,
-                              .pattern = config->warc_name,
-                              .max_bytes = (uint64_t)config->warc_max_size,
-                              .max_age_ms = config->warc_max_age,
-                              .compression = (WarcCompression)config->warc_compression,
-                              .level = config->warc_level,
-                              .metadata = config->warc_metadata,
-                              .dedup_against = config->warc_dedup_against,
-                              .dedup_fresh_ms = config->warc_dedup_fresh,
-                              .user_agent = parts->user_agent,
-                              .contact = config->crawl_contact};
     IngestStore *tables = &parts->store->tables;
-    Result rc = archive_open(&parts->archive, &options, tables->db, error);
+    Result rc = archive_open(&parts->archive, parts->store->directory, config, parts->user_agent,
+                             tables->db, error);
     tables->archive = parts->archive;
     return rc;
 }
