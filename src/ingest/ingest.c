@@ -75,7 +75,7 @@ static size_t ingest_less(size_t a, size_t b)
 
 static size_t ingest_most_pages(const Ingest *ingest)
 {
-    return ingest_less(ingest->writer.options.batch_pages, ingest->room);
+    return ingest_less((size_t)ingest->writer.options.config.store_batch_pages, ingest->room);
 }
 
 /* Takes up to n more pages from the queue, once there are `least` or it is the deadline; how many
@@ -102,7 +102,8 @@ static bool parsing_waits(const Ingest *ingest)
 /* How long a batch is collected. */
 static int64_t patience_ms(const Ingest *ingest)
 {
-    return ingest_patience_ms(&ingest->writer.patience, ingest->writer.options.batch_time_ms,
+    return ingest_patience_ms(&ingest->writer.patience,
+                              ingest->writer.options.config.store_batch_time,
                               ingest->writer.sinks.hungry(ingest->writer.sinks.context));
 }
 
@@ -128,7 +129,7 @@ static void ingest_commit_chore(Ingest *ingest, const IngestChore *chore)
 /* Whether a chore may go first: no result waits longer for its commit than it would anyway. */
 static bool may_wait(Ingest *ingest)
 {
-    return queue_count(&ingest->queue) < ingest->writer.options.batch_pages &&
+    return queue_count(&ingest->queue) < (size_t)ingest->writer.options.config.store_batch_pages &&
            !parsing_waits(ingest) &&
            mono_before(mono_now(), mono_add_ms(ingest->last_batch, patience_ms(ingest)));
 }
@@ -139,7 +140,7 @@ static Result ingest_collect(Ingest *ingest, MonoTime until, bool patient)
 {
     size_t links = 0;
     /* For as many pages as a batch may have now. Without memory it stays as it was. */
-    size_t wanted = ingest->writer.options.batch_pages;
+    size_t wanted = (size_t)ingest->writer.options.config.store_batch_pages;
     ParsedPage **pages =
         wanted > ingest->room ? realloc(ingest->pages, wanted * sizeof(ParsedPage *)) : NULL;
     if (pages != NULL) {
@@ -154,7 +155,7 @@ static Result ingest_collect(Ingest *ingest, MonoTime until, bool patient)
     MonoTime deadline = mono_add_ms(mono_now(), patient ? patience_ms(ingest) : 0);
     bool is_empty = false; /* none is left of those that it was called for */
     while (rc == RESULT_OK && ingest->n_pages < ingest_most_pages(ingest) &&
-           links < ingest->writer.options.batch_links) {
+           links < (size_t)ingest->writer.options.config.store_batch_links) {
         bool waits = is_empty && !parsing_waits(ingest);
         rc =
             ingest_take(ingest, TAKE, waits ? ingest_less(GATHER, ingest->writer.options.queue) : 1,
@@ -216,7 +217,7 @@ static void *ingest_main(void *argument)
         ingest_check_end(ingest);
     }
     /* What a stop does not leave to the next start, if there is time. */
-    MonoTime until = mono_add_ms(mono_now(), ingest->writer.options.stop_ms);
+    MonoTime until = mono_add_ms(mono_now(), ingest->writer.options.config.crawl_grace);
     for (size_t i = 0; i < ingest->n_chores; i++) {
         const IngestChore *chore = &ingest->chores[i];
         while (chore->at_stop && !ingest->writer.dead && ingest_chore_holds(chore) &&
@@ -236,8 +237,8 @@ Result ingest_new(Ingest **out, const IngestOptions *options, const IngestStore 
     if (ingest == NULL) {
         return RESULT_MEMORY;
     }
-    ingest->pages = calloc(options->batch_pages, sizeof(ParsedPage *));
-    ingest->room = options->batch_pages;
+    ingest->pages = calloc((size_t)options->config.store_batch_pages, sizeof(ParsedPage *));
+    ingest->room = (size_t)options->config.store_batch_pages;
     Result rc = ingest->pages == NULL ? RESULT_MEMORY : queue_init(&ingest->queue, options->queue);
     if (rc != RESULT_OK) {
         free(ingest->pages);
@@ -322,9 +323,9 @@ size_t ingest_waiting(Ingest *ingest)
     return queue_count(&ingest->queue);
 }
 
-void ingest_change(Ingest *ingest, const IngestOptions *options)
+void ingest_change(Ingest *ingest, const Config *config)
 {
-    ingest_writer_change(&ingest->writer, options);
+    ingest_writer_change(&ingest->writer, config);
 }
 
 Result ingest_seeds(Ingest *ingest, const LinkInfo *seeds, const char *const *tags, size_t n,

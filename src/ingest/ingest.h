@@ -44,9 +44,8 @@ void ingest_push(Ingest *ingest, ParsedPage *page);
  * Any thread. */
 void ingest_place(Ingest *ingest, uint32_t host, const IpAddress *address);
 size_t ingest_waiting(Ingest *ingest);
-/* The configuration has changed: from the next batch on, the weights of scores and the wait for
- * names that do not exist are those of options. Any thread. */
-void ingest_change(Ingest *ingest, const IngestOptions *options);
+/* The configuration has changed; it holds from the next batch on. Any thread. */
+void ingest_change(Ingest *ingest, const Config *config);
 /* Adds seeds in one transaction, before ingest_start. tags: their source tags, or NULL. Seeds that
  * are known stay as they are; *added is the number of new ones. */
 Result ingest_seeds(Ingest *ingest, const LinkInfo *seeds, const char *const *tags, size_t n,

@@ -306,7 +306,8 @@ static void ingest_writer_tell(IngestWriter *writer, const Batch *batch)
         writer->sinks.committed(writer->sinks.context, notice);
     }
     if (batch->hungry && (batch->n_pages > 0 || batch->woke)) {
-        ingest_patience_note(&writer->patience, writer->options.batch_time_ms, batch->woke);
+        ingest_patience_note(&writer->patience, writer->options.config.store_batch_time,
+                             batch->woke);
     }
     stats_add(&writer->stats->commits, 1);
 }
@@ -348,14 +349,14 @@ static const Admission *admission_of_now(IngestWriter *writer)
     return writer->options.admission == NULL ? NULL : shared_get(&writer->admission);
 }
 
-void ingest_writer_change(IngestWriter *writer, const IngestOptions *options)
+void ingest_writer_change(IngestWriter *writer, const Config *config)
 {
-    ingest_live_put(&writer->live, options);
+    ingest_live_put(&writer->live, config);
 }
 
 static Result begin_batch(IngestWriter *writer, Batch *batch, const Work *work, MDB_txn *txn)
 {
-    ingest_live_take(&writer->live, &writer->options);
+    ingest_live_take(&writer->live, &writer->options.config);
     Result rc = batch_init(batch, &writer->options, &writer->store, writer->log, &writer->totals,
                            txn, work->pages, work->n_pages);
     batch->admission = admission_of_now(writer);
@@ -580,7 +581,7 @@ Result ingest_writer_init(IngestWriter *writer, const IngestOptions *options,
     map_init(&writer->crowds);
     map_init(&writer->walled);
     host_places_init(&writer->places);
-    ingest_live_init(&writer->live, options);
+    ingest_live_init(&writer->live, &options->config);
     mutex_init(&writer->stop_mutex, RANK_TABLE);
     condition_init(&writer->stop_changed);
     Result rc = page_db_txn_begin(store->db, true, &txn) == 0 ? RESULT_OK : RESULT_IO;

@@ -137,7 +137,7 @@ void ingest_writer_commit(IngestWriter *writer, ParsedPage **pages, size_t n_pag
 Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, const char *const *tags,
                            size_t n, uint64_t *added);
 /* The values that may change while the crawl runs; any thread. */
-void ingest_writer_change(IngestWriter *writer, const IngestOptions *options);
+void ingest_writer_change(IngestWriter *writer, const Config *config);
 /* Brings the counters up to date with the database. */
 void ingest_writer_publish(IngestWriter *writer);
 /* From now on, drops work that cannot be committed at once. */

@@ -440,13 +440,13 @@ bool crawl_open(Crawl *crawl, const CrawlOptions *options, const World *world, A
                      .politeness = options->politeness};
     crawl->rules = (FetchRules){.politeness = &crawl->politeness,
                                 .robots = {.agent = ROBOTS_AGENT, .expiry_ms = CRAWL_ROBOTS_MS}};
-    crawl->ingest = (IngestOptions){.batch_pages = options->batch_pages,
-                                    .batch_links = SIZE_MAX,
-                                    .batch_time_ms = options->batch_ms,
-                                    .levels = SCHEDULE_DEFAULT_LEVELS,
-                                    .depth_factor = 0.5,
-                                    .max_depth = UINT64_MAX,
-                                    .max_redirects = 20};
+    crawl->ingest = (IngestOptions){.config.store_batch_pages = (int64_t)options->batch_pages,
+                                    .config.store_batch_links = INT64_MAX,
+                                    .config.store_batch_time = options->batch_ms,
+                                    .config.schedule_levels = SCHEDULE_DEFAULT_LEVELS,
+                                    .config.score_depth_factor = 0.5,
+                                    .config.scope_depth = INT64_MAX,
+                                    .config.fetch_max_redirects = 20};
     crawl->now = (MonoTime){WORLD_START_MS * 1000000};
     /* One step may end more fetches than a batch is meant to hold. */
     crawl->pages = calloc(CRAWL_PAGES_MAX, sizeof(ParsedPage *));

@@ -107,8 +107,10 @@ static void restart(World *w)
 static World *set_up(uint32_t n_pages, uint32_t n_hosts)
 {
     World *w = calloc(1, sizeof *w);
-    w->options = (IngestOptions){
-        .levels = SCHEDULE_DEFAULT_LEVELS, .depth_factor = 0.5, .max_depth = 3, .max_redirects = 2};
+    w->options = (IngestOptions){.config.schedule_levels = SCHEDULE_DEFAULT_LEVELS,
+                                 .config.score_depth_factor = 0.5,
+                                 .config.scope_depth = 3,
+                                 .config.fetch_max_redirects = 2};
     w->revisit_options =
         (RevisitsOptions){.policy = {.default_s = 2 * DAY,
                                      .min_s = 0.1 * DAY,

@@ -12,8 +12,10 @@ typedef struct World {
     char hosts[3][64]; /* "http://hN.example", of each agent */
 } World;
 
-static const IngestOptions options = {
-    .levels = SCHEDULE_DEFAULT_LEVELS, .depth_factor = 0.5, .max_depth = 30, .max_redirects = 4};
+static const IngestOptions options = {.config.schedule_levels = SCHEDULE_DEFAULT_LEVELS,
+                                      .config.score_depth_factor = 0.5,
+                                      .config.scope_depth = 30,
+                                      .config.fetch_max_redirects = 4};
 
 static World *set_up_with(const IngestOptions *with)
 {
@@ -203,7 +205,7 @@ static void a_loop_of_redirects_over_two_agents_ends(void)
         }
         (void)snprintf(path, sizeof path, "%s", next);
     }
-    CU_ASSERT_EQUAL(steps, options.max_redirects);
+    CU_ASSERT_EQUAL(steps, options.config.fetch_max_redirects);
     CU_ASSERT_EQUAL(w->agents[steps % 2 == 0].ingest.totals.refused[REFUSED_REDIRECTS], 1);
     tear_down(w);
 }
@@ -295,7 +297,7 @@ static void bad_blocks_are_refused_whole(void)
 static void what_is_too_deep_is_not_sent(void)
 {
     IngestOptions shallow = options;
-    shallow.max_depth = 0;
+    shallow.config.scope_depth = 0;
     World *w = set_up_with(&shallow);
     agents_fixture_seed(&w->agents[0], url_of(w, 0, "/"));
     agents_fixture_crawl(&w->agents[0], url_of(w, 0, "/"), url_of(w, 1, "/x"), 'L', 1);

@@ -26,8 +26,10 @@ typedef struct World {
 static World *set_up(void)
 {
     World *w = calloc(1, sizeof *w);
-    w->ingest.options = (IngestOptions){
-        .levels = SCHEDULE_DEFAULT_LEVELS, .depth_factor = 0.5, .max_depth = 3, .max_redirects = 2};
+    w->ingest.options = (IngestOptions){.config.schedule_levels = SCHEDULE_DEFAULT_LEVELS,
+                                        .config.score_depth_factor = 0.5,
+                                        .config.scope_depth = 3,
+                                        .config.fetch_max_redirects = 2};
     ingest_fixture_open(&w->ingest);
     return w;
 }
@@ -517,7 +519,7 @@ static void equal_bodies_of_a_host_are_duplicates(void)
     static const bool follow[] = {false, true};
     for (size_t i = 0; i < 2; i++) {
         World *w = set_up();
-        w->ingest.options.follow_duplicates = follow[i];
+        w->ingest.options.config.parse_follow_duplicates = follow[i];
         ingest_fixture_seed(&w->ingest, "http://a.example/");
         ingest_fixture_seed(&w->ingest, "http://a.example/copy");
         ingest_fixture_seed(&w->ingest, "http://b.example/copy");
@@ -579,7 +581,7 @@ static void a_page_that_changed_is_near_to_what_it_is_only(void)
                  {text_b, 99, 200, false} /* the same as another page */,
                  {0, 12, 200, false}};
     World *w = set_up();
-    w->ingest.options.near_duplicates = true;
+    w->ingest.options.config.parse_near_duplicates = NEAR_DUPLICATES_FLAG;
     MDB_txn *txn = store_fixture_begin(&w->ingest.tables, false);
     CU_ASSERT_EQUAL_FATAL(near_rows_open(txn, &w->ingest.tables.store.near), RESULT_OK);
     store_fixture_commit(&w->ingest.tables, txn);
@@ -685,7 +687,7 @@ static void a_page_has_changed_when_its_content_has(void)
 static void equal_texts_are_duplicates_on_demand(void)
 {
     World *w = set_up();
-    w->ingest.options.same_content = true;
+    w->ingest.options.config.parse_duplicates = DUPLICATES_CONTENT;
     ingest_fixture_seed(&w->ingest, "http://a.example/");
     ingest_fixture_seed(&w->ingest, "http://a.example/1");
     visit(w, "http://a.example/", CONTENT_TEXT, 7, 1);
@@ -729,7 +731,7 @@ static void the_order_decides_the_level(void)
     static const ScheduleOrder orders[] = {ORDER_BREADTH_FIRST, ORDER_DEPTH_FIRST};
     for (size_t i = 0; i < 2; i++) {
         World *w = set_up();
-        w->ingest.options.order = orders[i];
+        w->ingest.options.config.schedule_order = (int)orders[i];
         ingest_fixture_seed(&w->ingest, "http://a.example/");
         unsigned last = SCHEDULE_DEFAULT_LEVELS - 1;
         CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://a.example/").level,

@@ -30,8 +30,10 @@ struct World {
     unsigned retold;
 };
 
-static const IngestOptions options = {
-    .levels = SCHEDULE_DEFAULT_LEVELS, .depth_factor = 0.5, .max_depth = 30, .max_redirects = 4};
+static const IngestOptions options = {.config.schedule_levels = SCHEDULE_DEFAULT_LEVELS,
+                                      .config.score_depth_factor = 0.5,
+                                      .config.scope_depth = 30,
+                                      .config.fetch_max_redirects = 4};
 
 static void on_table(void *context, const ClusterTable *table)
 {

@@ -18,7 +18,8 @@ typedef struct World {
 static World *set_up(uint32_t hosts)
 {
     World *w = calloc(1, sizeof *w);
-    w->ingest.options = (IngestOptions){.levels = SCHEDULE_DEFAULT_LEVELS, .max_depth = 20};
+    w->ingest.options = (IngestOptions){.config.schedule_levels = SCHEDULE_DEFAULT_LEVELS,
+                                        .config.scope_depth = 20};
     ingest_fixture_open(&w->ingest);
     for (uint32_t i = 0; i < 2 * hosts; i++) {
         char url[64];

@@ -57,11 +57,11 @@ static World *set_up(ScoringKind kind, bool content_scores)
                           RESULT_OK);
     CU_ASSERT_EQUAL(scoring_chore(w->scoring, &w->chore),
                     kind == SCORING_PAGERANK || kind == SCORING_HITS);
-    w->ingest.options = (IngestOptions){.levels = SCHEDULE_DEFAULT_LEVELS,
+    w->ingest.options = (IngestOptions){.config.schedule_levels = SCHEDULE_DEFAULT_LEVELS,
                                         .scorer = scoring_scorer(w->scoring),
-                                        .depth_factor = 0.5,
-                                        .max_depth = 30,
-                                        .max_redirects = 2};
+                                        .config.score_depth_factor = 0.5,
+                                        .config.scope_depth = 30,
+                                        .config.fetch_max_redirects = 2};
     return w;
 }
 

@@ -225,10 +225,9 @@ static Result writing_parts_new(AgentParts *parts, const char *crawl_log, Buffer
 static Result writing_parts_change(AgentParts *parts, Buffer *error)
 {
     RevisitPolicy policy;
-    IngestOptions options = ingest_options(parts->config);
     ScoringOptions scores = scoring_options(parts->config);
     scoring_change(parts->scoring, &scores);
-    ingest_change(parts->ingest, &options);
+    ingest_change(parts->ingest, parts->config);
     if (parts->revisits == NULL) {
         return RESULT_OK;
     }

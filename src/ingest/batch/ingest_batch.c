@@ -15,10 +15,10 @@
 
 /* ---- Ingest live ---- */
 
-void ingest_live_init(IngestLive *live, const IngestOptions *options)
+void ingest_live_init(IngestLive *live, const Config *config)
 {
     mutex_init(&live->mutex, RANK_TABLE);
-    live->options = *options;
+    live->config = *config;
 }
 
 void ingest_live_destroy(IngestLive *live)
@@ -26,23 +26,17 @@ void ingest_live_destroy(IngestLive *live)
     mutex_destroy(&live->mutex);
 }
 
-void ingest_live_put(IngestLive *live, const IngestOptions *options)
+void ingest_live_put(IngestLive *live, const Config *config)
 {
     mutex_lock(&live->mutex);
-    live->options = *options;
+    live->config = *config;
     mutex_unlock(&live->mutex);
 }
 
-void ingest_live_take(IngestLive *live, IngestOptions *options)
+void ingest_live_take(IngestLive *live, Config *config)
 {
     mutex_lock(&live->mutex);
-    const IngestOptions *now = &live->options;
-    options->batch_pages = now->batch_pages;
-    options->batch_links = now->batch_links;
-    options->batch_time_ms = now->batch_time_ms;
-    options->depth_factor = now->depth_factor;
-    options->max_depth = now->max_depth;
-    options->name_recheck_ms = now->name_recheck_ms;
+    *config = live->config;
     mutex_unlock(&live->mutex);
 }
 
@@ -64,22 +58,9 @@ HostLimits ingest_host_limits(const Config *config)
 
 IngestOptions ingest_options(const Config *config)
 {
-    return (IngestOptions){.batch_pages = (size_t)config->store_batch_pages,
-                           .batch_links = (size_t)config->store_batch_links,
+    return (IngestOptions){.config = *config,
                            .queue = QUEUE_CAPACITY,
-                           .batch_time_ms = config->store_batch_time,
-                           .stop_ms = config->crawl_grace,
-                           .order = (ScheduleOrder)config->schedule_order,
-                           .levels = (unsigned)config->schedule_levels,
-                           .depth_factor = config->score_depth_factor,
-                           .max_depth = (uint64_t)config->scope_depth,
-                           .max_embeds = (unsigned)config->scope_embed_hops,
-                           .max_redirects = (unsigned)config->fetch_max_redirects,
-                           .name_recheck_ms = config->politeness_name_recheck,
                            .limits = ingest_host_limits(config),
-                           .follow_duplicates = config->parse_follow_duplicates,
-                           .same_content = config->parse_duplicates == DUPLICATES_CONTENT,
-                           .near_duplicates = config->parse_near_duplicates == NEAR_DUPLICATES_FLAG,
                            .traps = {.fetches = (uint32_t)config->limits_trap_fetches,
                                      .yield = config->limits_trap_yield,
                                      .patterns = (size_t)config->limits_trap_patterns}};
@@ -364,7 +345,7 @@ Result ingest_sieve_takes_later(Batch *batch, const ParsedPage *page, size_t n_l
         return RESULT_OK;
     }
     /* What was begun in a transaction that failed is gone on with. */
-    bool is_wide = n_links > batch->options->batch_links;
+    bool is_wide = n_links > (size_t)batch->options->config.store_batch_links;
     *later = page->links.ticket.number != 0 || is_wide || (batch->defers && n_links > 0);
     return *later || !sieve_holds(batch->sieve->sieve)
                ? RESULT_OK

@@ -85,31 +85,18 @@ typedef struct IngestRendering {
 } IngestRendering;
 
 typedef struct IngestOptions {
-    size_t batch_pages;
-    size_t batch_links; /* of its pages together; those of a page with more are merged */
-    size_t queue;       /* results that may wait; then parsing waits */
-    ByteGate *results;  /* where they are counted; a batch ends when it is closed; NULL = nowhere */
-    int64_t batch_time_ms;
-    int64_t stop_ms; /* for chores, at a stop */
-    ScheduleOrder order;
-    unsigned levels;
+    Config config;     /* flat: its numbers and words are read, no text of it */
+    size_t queue;      /* results that may wait; then parsing waits */
+    ByteGate *results; /* where they are counted; a batch ends when it is closed; NULL = nowhere */
     const Scorer *scorer; /* estimates new pages, best-first; NULL: their links' scores and depth;
                              borrowed */
-    double depth_factor;  /* without a scorer */
-    uint64_t max_depth;
-    unsigned max_embeds; /* hops from a page to what it embeds */
-    unsigned max_redirects;
     HostLimits limits;
     /* The configuration of now, for one host (site sections), and for "" that of all others. False:
      * limits are the same for all. NULL: limits hold, and politeness does not bear on revisits. */
     bool (*host_config)(void *context, const char *hostname, Config *config);
     void *host_context;
-    int64_t name_recheck_ms; /* until a name that does not exist is asked for again; 0 = never */
-    bool follow_duplicates;
-    bool same_content;    /* duplicates have the same content; else the same body */
-    bool near_duplicates; /* look for them */
-    Shared *admission;    /* of an Admission; NULL = everything is admitted; borrowed */
-    StaySet *stay;        /* gets the places of new seeds; NULL = none is kept; borrowed */
+    Shared *admission; /* of an Admission; NULL = everything is admitted; borrowed */
+    StaySet *stay;     /* gets the places of new seeds; NULL = none is kept; borrowed */
     DedupSteps dedup;
     TrapYieldOptions traps;           /* fetches 0 = off */
     const IngestRendering *rendering; /* NULL: nothing is rendered; borrowed */
@@ -119,21 +106,20 @@ HostLimits ingest_host_limits(const Config *config);
 /* What the configuration says; gate, scorer and dedup steps are the caller's to set. */
 IngestOptions ingest_options(const Config *config);
 
-/* Ingest live: options of ingest that change while it runs, on their way to its thread.
+/* Ingest live: the configuration as it changes while ingest runs, on its way to its thread.
  *
- * What: any thread puts the options that the configuration says now; the ingest thread takes those
- * that may change, before each batch.
+ * What: any thread puts what holds now; the ingest thread takes it before each batch.
  * Owns: a copy. Threads: as said. */
 
 typedef struct IngestLive {
-    Mutex mutex; /* RANK_TABLE; guards options */
-    IngestOptions options;
+    Mutex mutex; /* RANK_TABLE; guards config */
+    Config config;
 } IngestLive;
 
-void ingest_live_init(IngestLive *live, const IngestOptions *options);
+void ingest_live_init(IngestLive *live, const Config *config);
 void ingest_live_destroy(IngestLive *live);
-void ingest_live_put(IngestLive *live, const IngestOptions *options);
-void ingest_live_take(IngestLive *live, IngestOptions *options);
+void ingest_live_put(IngestLive *live, const Config *config);
+void ingest_live_take(IngestLive *live, Config *config);
 
 /* Ingest store: the tables and files that a batch of results is written to.
  *

@@ -39,7 +39,7 @@ typedef struct IngestChore {
     bool (*holds)(void *context);
     bool nothing_to_fetch; /* comes of it, ever */
     bool rides;
-    bool at_stop; /* a stop runs it until it holds nothing, IngestOptions.stop_ms at most */
+    bool at_stop; /* a stop runs it until it holds nothing, crawl.grace at most */
 } IngestChore;
 
 static inline MonoTime ingest_chore_due(const IngestChore *chore)

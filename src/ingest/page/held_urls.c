@@ -91,7 +91,9 @@ static Result schedule_again(Batch *batch, const HeldUrl *held, const PageRef *p
     if (host == NULL) {
         return batch->result;
     }
-    unsigned level = held->level < SCHEDULE_MAX_LEVELS ? held->level : batch->options->levels - 1;
+    unsigned level = held->level < SCHEDULE_MAX_LEVELS
+                         ? held->level
+                         : (unsigned)batch->options->config.schedule_levels - 1;
     Result rc = held_urls_schedule(batch, host, page, 0, level);
     if (rc == RESULT_OK && refusal != REFUSALS && batch->totals.refused[refusal] > 0) {
         batch->totals.refused[refusal]--;
@@ -112,7 +114,8 @@ Result held_urls_return(Batch *batch, uint64_t index, bool *under_way)
             rc = batch->result;
         }
     } else if (!*under_way && host->record.state != HOST_FULL) {
-        rc = held_urls_schedule(batch, host, &page, page.status, batch->options->levels - 1);
+        rc = held_urls_schedule(batch, host, &page, page.status,
+                                (unsigned)batch->options->config.schedule_levels - 1);
     }
     buffer_destroy(&text);
     return rc;

@@ -188,7 +188,7 @@ static Result ingest_host_set_aside_one(Batch *batch, BatchHost *host, const Fet
         host_parking_set_aside(batch->store->schedule, batch->txn, host->host, &host->record, state,
                                (uint8_t)fetch->answer.class, now_ms, &urls);
     /* That a name does not exist is believed when it was said several times, ever longer apart. */
-    int64_t wait_ms = batch->options->name_recheck_ms;
+    int64_t wait_ms = batch->options->config.politeness_name_recheck;
     if (host->record.state == HOST_DROPPED && host->record.drop_class == FETCH_NO_NAME &&
         wait_ms > 0 && host->record.rechecks < INGEST_HOST_RECHECKS) {
         host->record.recheck_ms = now_ms + (wait_ms << host->record.rechecks);

@@ -21,7 +21,7 @@
 static float url_score_estimate(Batch *batch, const PageRef *page)
 {
     const Scorer *scorer = batch->options->scorer;
-    if (scorer == NULL || batch->options->order != ORDER_BEST_FIRST) {
+    if (scorer == NULL || batch->options->config.schedule_order != ORDER_BEST_FIRST) {
         return -1;
     }
     ScorerLink link = {.parent = page->linked_from, .score = page->score};
@@ -52,9 +52,9 @@ static float url_score_estimate(Batch *batch, const PageRef *page)
 /* The level of a new URL. given: the estimate that came with the URL; negative when none did. */
 static unsigned url_score_level(Batch *batch, const PageRef *page, float given)
 {
-    unsigned last = batch->options->levels - 1;
+    unsigned last = (unsigned)batch->options->config.schedule_levels - 1;
     unsigned depth = page->depth > last ? last : (unsigned)page->depth;
-    switch (batch->options->order) {
+    switch ((ScheduleOrder)batch->options->config.schedule_order) {
     case ORDER_BREADTH_FIRST:
         return depth;
     case ORDER_DEPTH_FIRST:
@@ -62,10 +62,10 @@ static unsigned url_score_level(Batch *batch, const PageRef *page, float given)
     case ORDER_BEST_FIRST:
         break;
     }
-    double score =
-        batch->options->scorer != NULL
-            ? (double)(given < 0 ? url_score_estimate(batch, page) : given)
-            : (double)page->score * pow(batch->options->depth_factor, (double)page->depth);
+    double score = batch->options->scorer != NULL
+                       ? (double)(given < 0 ? url_score_estimate(batch, page) : given)
+                       : (double)page->score *
+                             pow(batch->options->config.score_depth_factor, (double)page->depth);
     return schedule_level(batch->store->schedule, (float)score);
 }
 
@@ -110,25 +110,25 @@ static unsigned chain_length(Batch *batch, const PageRef *page, uint8_t hop, uns
 }
 
 /* The number of redirects that lead to this page, the last one included; 0 when the page was not
- * found by a redirect. Counting stops at IngestOptions.max_redirects + 1. */
+ * found by a redirect. Counting stops at fetch.max_redirects + 1. */
 static unsigned redirect_chain_length(Batch *batch, const PageRef *page)
 {
-    return chain_length(batch, page, 'R', batch->options->max_redirects);
+    return chain_length(batch, page, 'R', (unsigned)batch->options->config.fetch_max_redirects);
 }
 
 /* The same for hops from a page to what it embeds (E): 2 for an image of a style sheet. Not counted
- * further than one beyond IngestOptions.max_embeds; what lies before another agent's part of the
+ * further than one beyond scope.embed_hops; what lies before another agent's part of the
  * path is not counted. */
 static unsigned embed_chain_length(Batch *batch, const PageRef *page)
 {
-    return chain_length(batch, page, 'E', batch->options->max_embeds);
+    return chain_length(batch, page, 'E', (unsigned)batch->options->config.scope_embed_hops);
 }
 
 static bool is_too_deep(Batch *batch, const PageRef *page)
 {
     unsigned embeds = page->hop == 'E' ? embed_chain_length(batch, page) : 0;
-    return ingest_is_too_deep(page->depth, embeds, batch->options->max_depth,
-                              batch->options->max_embeds);
+    return ingest_is_too_deep(page->depth, embeds, (uint64_t)batch->options->config.scope_depth,
+                              (unsigned)batch->options->config.scope_embed_hops);
 }
 
 /* ---- Hand over ---- */
@@ -264,7 +264,7 @@ static bool has_too_many_redirects(Batch *batch, const PageRef *page)
 {
     const LinkRecord *arrival = arrival_of(batch, page);
     unsigned chain = arrival != NULL ? arrival->redirects : redirect_chain_length(batch, page);
-    return chain > batch->options->max_redirects;
+    return chain > (unsigned)batch->options->config.fetch_max_redirects;
 }
 
 static Refusal ingest_new_url_refuse(Batch *batch, const BatchHost *host, const PageRef *page,
@@ -322,7 +322,7 @@ int ingest_new_url(void *context, const PageRef *page, PageState *state)
     }
     const LinkRecord *arrival = arrival_of(batch, page);
     unsigned level = trap == TRAP_THROTTLED
-                         ? batch->options->levels - 1
+                         ? (unsigned)batch->options->config.schedule_levels - 1
                          : url_score_level(batch, page, arrival == NULL ? -1 : arrival->estimate);
     state->level = (uint8_t)level;
     page_db_looked_up(batch->store->db, 2); /* the host, and its schedule */

@@ -140,7 +140,8 @@ static Result ingest_release_key(Batch *batch, const FetchResult *fetch)
 /* What makes two pages of a host duplicates. */
 static const uint64_t *ingest_duplicates_fingerprint(const Batch *batch, const ParsedPage *page)
 {
-    return batch->options->same_content ? page->hashes.content : page->hashes.body;
+    return batch->options->config.parse_duplicates == DUPLICATES_CONTENT ? page->hashes.content
+                                                                         : page->hashes.body;
 }
 
 /* The host stands in front: what a host's next page is compared with is in pages of the tree that
@@ -155,7 +156,8 @@ static void body_print(const FetchResult *fetch, const uint64_t hash[2], uint64_
  * has a second entry, page -> fingerprint of the first. */
 static bool has_own_key(const Batch *batch, ContentKind kind)
 {
-    return kind == CONTENT_DOCUMENT || (!batch->options->same_content && kind != CONTENT_BODY);
+    return kind == CONTENT_DOCUMENT ||
+           (batch->options->config.parse_duplicates != DUPLICATES_CONTENT && kind != CONTENT_BODY);
 }
 
 static Result forget_own_key(Batch *batch, const ParsedPage *page)
@@ -228,7 +230,8 @@ Result page_way_find_near(Batch *batch, const ParsedPage *page, bool duplicate, 
     const FetchResult *fetch = page->fetch;
     const TextSketch *sketch = &page->hashes.sketch;
     bool enters = fetch->answer.status == 200 && !duplicate && sketch->exists;
-    if (!batch->options->near_duplicates || (!enters && !fetch->request.again)) {
+    if (batch->options->config.parse_near_duplicates != NEAR_DUPLICATES_FLAG ||
+        (!enters && !fetch->request.again)) {
         return RESULT_OK;
     }
     NearRows rows = batch->store->near;
@@ -413,7 +416,7 @@ static Result find_links(Batch *batch, ParsedPage *page, ContentKind kind, uint6
     LinkInfo *spelled = NULL;
     Result rc = ingest_find_duplicate(batch, page, kind, original, &same_links);
     bool duplicate = *original != PAGE_DB_NO_INDEX;
-    bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
+    bool follow = !duplicate || !same_links || batch->options->config.parse_follow_duplicates;
     if (rc == RESULT_OK && follow) {
         rc = host_groups_drop_links(batch, page);
         if (rc == RESULT_OK) {
