@@ -1,11 +1,13 @@
 #include "page/archive.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/thread/log.h"
 #include "store/archive/capture_index.h"
@@ -127,15 +129,18 @@ static Result open_files(Archive *archive, const char *directory, const Config *
     if (rc != RESULT_OK) {
         return rc;
     }
+    char host[HOST_NAME_MAX + 1] = "";
+    bool is_named =
+        strstr(config->warc_name, "{host}") != NULL && gethostname(host, sizeof host) == 0;
     WarcOptions warc = {.directory = path.text,
+                        .host = is_named ? host : NULL,
                         .pattern = *config->warc_name == '\0' ? NULL : config->warc_name,
                         .max_bytes = (uint64_t)config->warc_max_size,
                         .max_age_ms = config->warc_max_age,
                         .compression = archive->compression,
                         .level = archive->level,
                         .user_agent = user_agent,
-                        .from = *config->crawl_contact == '\0' ? NULL : config->crawl_contact,
-                        .robots = "obey"};
+                        .from = *config->crawl_contact == '\0' ? NULL : config->crawl_contact};
     return warc_open(&archive->warc, &warc, end);
 }
 

@@ -1,3 +1,6 @@
+#include <unistd.h>
+
+#include "base/memory/file.h"
 #include "page/archive.h"
 #include "store/archive/warc_reader.h"
 #include "store_fixture.h"
@@ -36,13 +39,16 @@ static void make_page(Archived *a)
     store_fixture_commit(&a->fixture, txn);
 }
 
-static void start(Archived *a)
+static void start(Archived *a, const char *name)
 {
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     store_fixture_open(&a->fixture);
     make_page(a);
     a->directory = sample_directory();
     CU_ASSERT_EQUAL_FATAL(config_init(&a->config), RESULT_OK);
     a->config.warc_metadata = false;
+    CU_ASSERT_EQUAL(options_set(&a->config.options, "warc.name", name, "test", &error), RESULT_OK);
+    buffer_destroy(&error);
     (void)snprintf(a->warc, sizeof a->warc, "%s/warc", a->directory.path);
     reopen(a);
 }
@@ -106,7 +112,7 @@ static void a_304_refers_to_what_it_confirms(void)
 {
     Archived a;
     WarcAnswer answer;
-    start(&a);
+    start(&a, "t-{serial}.warc");
     CU_ASSERT_EQUAL(store(&a, fetch_of(0, 304, NOT_MODIFIED, "")), WARC_REVISIT);
     CU_ASSERT_EQUAL(store(&a, fetch_of(0, 200, OK, "hello")), WARC_RESPONSE);
     CU_ASSERT_EQUAL(store(&a, fetch_of(0, 304, NOT_MODIFIED, "")), WARC_REVISIT);
@@ -120,4 +126,18 @@ static void a_304_refers_to_what_it_confirms(void)
     end(&a);
 }
 
-UNIT_MAIN("archive", {"a 304 refers to what it confirms", a_304_refers_to_what_it_confirms})
+static void a_file_bears_the_name_of_the_machine(void)
+{
+    Archived a;
+    Path path;
+    char host[HOST_NAME_MAX + 1];
+    CU_ASSERT_EQUAL_FATAL(gethostname(host, sizeof host), 0);
+    start(&a, "{host}-{serial}.warc");
+    CU_ASSERT_EQUAL(store(&a, fetch_of(0, 200, OK, "hello")), WARC_RESPONSE);
+    stop(&a);
+    CU_ASSERT_TRUE(file_exists(file_path(&path, "%s/%s-1.warc.gz", a.warc, host)));
+    end(&a);
+}
+
+UNIT_MAIN("archive", {"a 304 refers to what it confirms", a_304_refers_to_what_it_confirms},
+          {"a file bears the name of the machine", a_file_bears_the_name_of_the_machine})

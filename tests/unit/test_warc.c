@@ -21,12 +21,13 @@ typedef struct Writer {
 
 static Result writer_open(Writer *writer, uint64_t max_bytes, const WarcEnd *committed)
 {
-    WarcOptions options = {.directory = writer->directory.path,
-                           .host = "crawler.example",
-                           .max_bytes = max_bytes,
-                           .compression = writer->compression,
-                           .user_agent = "ragno/0 (+http://example.org/)",
-                           .robots = "obey"};
+    WarcOptions options = {
+        .directory = writer->directory.path,
+        .host = "crawler.example",
+        .max_bytes = max_bytes,
+        .compression = writer->compression,
+        .user_agent = "ragno/0 (+http://example.org/)",
+    };
     return warc_open(&writer->warc, &options, committed);
 }
 

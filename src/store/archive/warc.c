@@ -289,7 +289,7 @@ static Result make_info(Warc *warc, const WarcOptions *options)
         {"hostname", options->host},
         {"http-header-user-agent", options->user_agent},
         {"http-header-from", options->from},
-        {"robots", options->robots},
+        {"robots", "obey"},
     };
     Result rc = RESULT_OK;
     for (size_t i = 0; i < sizeof fields / sizeof *fields && rc == RESULT_OK; i++) {

@@ -32,7 +32,6 @@ typedef struct WarcOptions {
     /* For warcinfo; NULL leaves a field out. */
     const char *user_agent; /* http-header-user-agent */
     const char *from;       /* http-header-from */
-    const char *robots;     /* "obey", "ignore" */
 } WarcOptions;
 
 /* A record in the files of a directory. */
