@@ -231,7 +231,9 @@ static void a_large_file_grows_ahead(void)
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
     struct stat st;
     CU_ASSERT_EQUAL(stat(data_file, &st), 0);
-    off_t page_bytes = st.st_size / (off_t)pages;
+    off_t page_bytes = st.st_size / (off_t)wanted;
+    CU_ASSERT_EQUAL(page_bytes * (off_t)wanted, st.st_size); /* no longer than its pages now */
+    CU_ASSERT_EQUAL(page_bytes, 4096);
     CU_ASSERT_EQUAL(truncate(data_file, (off_t)wanted * page_bytes), 0);
     opening_gives(page_db_error_ok);
     CU_ASSERT_EQUAL(truncate(data_file, (off_t)(wanted - RECORDS) * page_bytes), 0);

@@ -181,6 +181,20 @@ void page_file_extend(PageDBStore *store)
     }
 }
 
+void page_file_trim(PageDBStore *store)
+{
+    FileLength f;
+    MDB_txn *txn = NULL;
+    /* While it is open nobody else commits. */
+    if (mdb_txn_begin(store->env, NULL, 0, &txn) != 0) {
+        return;
+    }
+    if (page_file_measure(store, &f) == 0 && f.pages > f.wanted) {
+        (void)!ftruncate(f.fd, (off_t)(f.wanted * f.page_bytes));
+    }
+    mdb_txn_abort(txn);
+}
+
 bool page_file_is_full(PageDBStore *store)
 {
     FileLength f;

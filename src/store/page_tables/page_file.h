@@ -23,6 +23,8 @@ int page_file_check(PageDBStore *store, bool *cut, const char **what);
  * page that is written into it later: a third of the CPU time of a large crawl whose commits change
  * pages here and there (perf: ext4_block_write_begin; build/release/sim). */
 void page_file_extend(PageDBStore *store);
+/* Takes away what the file was made longer ahead of its pages: at the end of who writes. */
+void page_file_trim(PageDBStore *store);
 /* Makes the file at least `to` bytes long, with the disk space from `from` on, which was its length
  * and is less. Never shortens the file: other threads and processes may have committed since the
  * length was looked at. errno; EOPNOTSUPP where the file system cannot do that. */

@@ -559,6 +559,9 @@ PageDBError page_db_delete(PageDB *db)
         if (store->lazy_sync) {
             (void)mdb_env_sync(store->env, 1);
         }
+        if (opened && !store->read_only && !store->failed) {
+            page_file_trim(store);
+        }
         mdb_env_close(store->env);
     }
     page_claim_drop(store->claim);
