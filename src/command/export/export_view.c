@@ -278,7 +278,7 @@ void export_number(ExportRows *rows, const char *name, uint64_t number)
 void export_signed(ExportRows *rows, const char *name, int64_t number)
 {
     start_field(rows, name);
-    export_row_keep(rows, buffer_printf(&rows->line, "%" PRId64, number));
+    export_row_keep(rows, buffer_append_number(&rows->line, number));
 }
 
 void export_real(ExportRows *rows, const char *name, double number)

@@ -1,9 +1,7 @@
 #include "store/archive/warc_reader.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +9,7 @@
 
 #include "base/memory/file.h"
 #include "base/thread/log.h"
+#include "parse/host/ip_address.h"
 #include "store/warc/warc_compress.h"
 #include "store/warc/warc_head.h"
 
@@ -239,10 +238,8 @@ static Result read_mandatory(WarcReader *reader, WarcRecord *record, uint64_t *l
         return warc_reader_damaged(reader, at, "revisit without WARC-Profile");
     }
     if (warc_record_field(record, "warc-ip-address", &value)) {
-        char text[64] = {0};
-        unsigned char address[sizeof(struct in6_addr)];
-        memcpy(text, value.bytes, value.length < sizeof text ? value.length : 0);
-        if (inet_pton(AF_INET, text, address) != 1 && inet_pton(AF_INET6, text, address) != 1) {
+        IpAddress ip;
+        if (ip_address_parse(value.bytes, value.length, &ip) != RESULT_OK || *value.bytes == '[') {
             return warc_reader_damaged(reader, at, "bad WARC-IP-Address");
         }
     }

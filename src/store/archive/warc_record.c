@@ -1,11 +1,10 @@
 #include "store/archive/warc_record.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <inttypes.h>
 
+#include "parse/host/ip_address.h"
 #include "store/cdxj/cdxj.h"
 #include "store/warc/warc_http.h"
 
@@ -140,9 +139,9 @@ static bool is_target(WarcBytes uri)
 /* The address when readers will take it, else NULL. */
 static const char *valid_ip(const char *ip)
 {
-    unsigned char address[sizeof(struct in6_addr)];
-    bool valid = ip != NULL &&
-                 (inet_pton(AF_INET, ip, address) == 1 || inet_pton(AF_INET6, ip, address) == 1);
+    IpAddress address;
+    bool valid =
+        ip != NULL && *ip != '[' && ip_address_parse(ip, strlen(ip), &address) == RESULT_OK;
     return valid ? ip : NULL;
 }
 

@@ -178,17 +178,6 @@ static void put_refers_to(Buffer *out, const WarcOriginal *original)
     PUT_STRING(out, "WARC-Refers-To-Date", wall_format_micro(original->date, date));
 }
 
-static void warc_head_put_number(Buffer *out, size_t number)
-{
-    char text[24];
-    size_t at = sizeof text;
-    do {
-        text[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    put_value(out, text + at, sizeof text - at);
-}
-
 void warc_head_put(Buffer *out, const WarcHead *head, const WarcDigest *block)
 {
     char date[CLOCK_TEXT_BYTES];
@@ -228,6 +217,6 @@ void warc_head_put(Buffer *out, const WarcHead *head, const WarcDigest *block)
     warc_head_put_digest(out, block);
     PUT_STRING(out, "Content-Type", head->content_type);
     PUT_NAME(out, "Content-Length");
-    warc_head_put_number(out, head->block_head.length + head->block_tail.length);
-    warc_head_put_one(out, "\r\n", 2);
+    (void)buffer_append_number(out, (int64_t)(head->block_head.length + head->block_tail.length));
+    warc_head_put_one(out, "\r\n\r\n", 4);
 }
