@@ -216,7 +216,7 @@ int status_main(int argc, char **argv)
         .command = "status",
         .usage = "usage: ragno status DIR [--json]\n"
                  "       ragno status nats://HOST:PORT/NAME [--credentials FILE] [--json]\n"
-                 "The last status of a running or stopped crawl.\n",
+                 "The status of a running crawl, or the last one of a crawl that has stopped.\n",
         .options = rows,
         .n_options = 1,
         .words_most = 1};
