@@ -61,8 +61,9 @@ bool page_links_decode(uint64_t index, const uint8_t *list, size_t length, bool 
  * would cost more than most lists. Key: the index of the first page. Value, for each page: the
  * distance of its index to the one before (not for the first), the length of its list, both as
  * varints, and the list as page_links.h has it. A record is filled up to PAGE_LINKS_RECORD_BYTES,
- * two to a page of LMDB; a longer list has a record of its own. Pages that come in order of index
- * are appended and fill records completely. Others are inserted, and full records are split. */
+ * four to a page of LMDB; a longer list has a record of its own. Pages that come in order of index
+ * are appended and fill records completely. Others are inserted, and full records are split; pages
+ * of the tree, too, which with longer records are half empty then. */
 
 #define PAGE_LINKS_RECORD_BYTES 1000 /* four nodes of that size fill a 4 KiB page of LMDB */
 
