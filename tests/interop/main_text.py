@@ -2,7 +2,7 @@
 """How well `ragno check text --main` finds the main text of pages, on installed Debian documentation whose main
 part is known: the benchmark of src/parse/visible/visible.h. Not part of CI: it takes minutes.
 
-usage: main_text.py [--bin build/release/ragno] [--pages N] [--seed N] [--show N] [--only CORPUS]
+usage: main_text.py [--bin build/release/ragno] [--pages N] [--seed N] [--show N] [--only CORPUS] [--plain]
 
 The truth of a page is the visible text of the element that its makers put the main part into (a selector for each
 generator of documentation, below), without the navigation in it. Words of --main are compared with it by the
@@ -10,7 +10,7 @@ longest common subsequence (`diff -d`): precision is how many of ours are true, 
 are ours, both over all words of a corpus; F1 is the mean over pages. `plain` is a copy of the same pages in which nothing says what is what:
 <main>, <nav>, <header>, <footer>, <aside>, <article>, <section> are <div>, roles are gone. For comparison, what
 comes of taking all visible text."""
-import argparse, collections, glob, gzip, html.parser, os, random, re, resource, subprocess, sys, tempfile
+import argparse, collections, glob, gzip, html.parser, os, random, re, subprocess, sys, tempfile
 
 DOC = "/usr/share/doc/"
 # name: files, the main element (tag, attribute, word of its value; None: any), elements in it that are no main part.
@@ -163,14 +163,14 @@ def main():
     args = parser.parse_args()
     print(f"{'':28} pages   main words         as it is              plain           all text\n{'':51} prec. recall     F1 "
           f"  prec. recall     F1   prec. recall     F1")
-    total = collections.defaultdict(lambda: [0, 0, 0, 0, 0])
+    total, means = collections.defaultdict(lambda: [0, 0, 0, 0, 0]), []
     with tempfile.TemporaryDirectory() as folder:
         make_pages(folder)
         for name, (pattern, selector, without) in CORPORA.items():
             if args.only not in name:
                 continue
             found = glob.glob(os.path.join(folder, pattern), recursive=True)
-            paths = sorted({os.path.realpath(p) for p in found if os.path.getsize(p) in PAGE_BYTES})
+            paths = sorted({os.path.realpath(p) for p in found if os.path.isfile(p) and os.path.getsize(p) in PAGE_BYTES})
             random.Random(args.seed).shuffle(paths)
             sums, n, shown = collections.defaultdict(lambda: [0, 0, 0, 0, 0]), 0, 0
             for path in paths:
@@ -194,8 +194,10 @@ def main():
                         shown += 1
                         print(f"  {path}: {counts[0]} words, {counts[1]} true, {counts[2]} in common")
             if n:
+                means.append(sums["plain"][3] / sums["plain"][4])
                 print(f"{name:28} {n:5} {sums['plain'][1]:12}    " + "   ".join(figures(sums[k]) for k in ("as it is", "plain", "all")), flush=True)
     print(f"{'all words':46}    " + "   ".join(figures(total[k]) for k in ("as it is", "plain", "all")))
+    print(f"plain, mean of F1 over {len(means)} generators: {sum(means) / max(1, len(means)):.4f}")
 
 
 if __name__ == "__main__":

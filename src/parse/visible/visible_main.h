@@ -14,7 +14,7 @@
  * A page without sure content (a list of links) has as main text all that is in no element of
  * navigation.
  *
- * How well it does: tests/interop/main_text.py, on ten kinds of Debian documentation.
+ * How well it does: tests/interop/main_text.py, on pages of more than 20 generators.
  * Owns: nothing; scratch memory is the caller's.
  * Threads: pure. */
 #ifndef PARSE_VISIBLE_VISIBLE_MAIN_H
