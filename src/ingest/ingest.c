@@ -134,7 +134,8 @@ static bool may_wait(Ingest *ingest)
            mono_before(mono_now(), mono_add_ms(ingest->last_batch, patience_ms(ingest)));
 }
 
-/* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed.
+/* Collects one batch: until it is full or there is enough for somebody, its oldest page is old
+ * enough, or the queue is closed.
  * Without patience what is there is the batch. */
 static Result ingest_collect(Ingest *ingest, MonoTime until, bool patient)
 {
@@ -153,13 +154,16 @@ static Result ingest_collect(Ingest *ingest, MonoTime until, bool patient)
         return rc;
     }
     MonoTime deadline = mono_add_ms(mono_now(), patient ? patience_ms(ingest) : 0);
+    const IngestSinks *sinks = &ingest->writer.sinks;
+    size_t enough = sinks->enough == NULL ? SIZE_MAX : sinks->enough(sinks->context);
     bool is_empty = false; /* none is left of those that it was called for */
     while (rc == RESULT_OK && ingest->n_pages < ingest_most_pages(ingest) &&
-           links < (size_t)ingest->writer.options.config.store_batch_links) {
+           links < (size_t)ingest->writer.options.config.store_batch_links &&
+           !(is_empty && ingest->n_pages >= enough)) {
         bool waits = is_empty && !parsing_waits(ingest);
-        rc =
-            ingest_take(ingest, TAKE, waits ? ingest_less(GATHER, ingest->writer.options.queue) : 1,
-                        waits ? deadline : (MonoTime){0}, &links);
+        size_t least = ingest_less(ingest_less(GATHER, ingest->writer.options.queue),
+                                   enough - ingest->n_pages);
+        rc = ingest_take(ingest, TAKE, waits ? least : 1, waits ? deadline : (MonoTime){0}, &links);
         is_empty = rc == RESULT_TIMEOUT && !is_empty;
         rc = is_empty ? RESULT_OK : rc;
     }

@@ -92,7 +92,9 @@ typedef struct IngestSinks {
     void (*committed)(void *context, CommitNotice *notice); /* takes it */
     void (*finished)(void *context); /* nothing is scheduled any more; may be called repeatedly */
     void (*quiet)(void *context, bool quiet); /* the same, after every turn; may be NULL */
-    bool (*hungry)(void *context); /* fetchers could do more than is ready: commit soon */
+    bool (*hungry)(void *context);   /* fetchers could do more than is ready: commit soon */
+    size_t (*enough)(void *context); /* pages that are worth a commit before a batch's time is over;
+                                        NULL: no number is */
     void (*stuck)(void *context, bool stuck);  /* the disk is full, or no longer */
     void (*failed)(void *context, Result why); /* nothing is committed until the next start */
 } IngestSinks;

@@ -456,6 +456,28 @@ static void computations_wait_until_the_crawl_has_earned_them(void)
     tear_down(w);
 }
 
+static void a_batch_need_not_be_larger_than_a_computation_asks_for(void)
+{
+    World *w = set_up(SCORING_PAGERANK, false);
+    ScoringOptions options = options_of(SCORING_PAGERANK, false);
+    grow_star(w);
+    options.min_pages = 10;
+    options.growth = 0.02;
+    options.share = 1;
+    scoring_change(w->scoring, &options);
+    CU_ASSERT_EQUAL(scoring_enough_pages(w->scoring), 10);
+    CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, 2000), RESULT_OK);
+    CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE));
+    CU_ASSERT_EQUAL(scoring_enough_pages(w->scoring), 40);
+    options.share = -1e12; /* as if all that is free were spent */
+    scoring_change(w->scoring, &options);
+    CU_ASSERT_EQUAL(scoring_enough_pages(w->scoring), SIZE_MAX);
+    tear_down(w);
+    w = set_up(SCORING_CONTENT, true);
+    CU_ASSERT_EQUAL(scoring_enough_pages(w->scoring), SIZE_MAX); /* it computes nothing */
+    tear_down(w);
+}
+
 static void it_stops_while_moves_wait(void)
 {
     World *w = set_up(SCORING_PAGERANK, false);
@@ -484,4 +506,6 @@ UNIT_MAIN("scoring",
           {"a restart begins with the last scores", a_restart_begins_with_the_last_scores},
           {"computations wait until the crawl has earned them",
            computations_wait_until_the_crawl_has_earned_them},
+          {"a batch need not be larger than a computation asks for",
+           a_batch_need_not_be_larger_than_a_computation_asks_for},
           {"it stops while moves wait", it_stops_while_moves_wait})

@@ -286,6 +286,12 @@ bool wires_hungry(void *context)
     return stats.front + stats.acquired < atomic_load(&parts->connections);
 }
 
+static size_t wire_enough(void *context)
+{
+    AgentParts *parts = context;
+    return scoring_enough_pages(parts->scoring);
+}
+
 bool wires_quiet(void *context)
 {
     AgentParts *parts = context;
@@ -421,6 +427,7 @@ IngestSinks wires_of_ingest(AgentParts *parts)
                          .finished = wire_finished,
                          .quiet = parts->cluster == NULL ? NULL : cluster_wires_quiet,
                          .hungry = wires_hungry,
+                         .enough = wire_enough,
                          .stuck = wire_stuck,
                          .failed = wire_failed};
 }

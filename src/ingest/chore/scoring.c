@@ -1,5 +1,6 @@
 #include "ingest/chore/scoring.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,16 +77,24 @@ static bool scoring_is_stopping(Scoring *scoring)
     return atomic_load(&scoring->stopping);
 }
 
+static double least_pages_locked(const Scoring *scoring)
+{
+    const ScoringOptions *options = &scoring->options;
+    return fmax((double)options->min_pages, options->growth * (double)scoring->pages_then);
+}
+
+static bool has_earned_locked(const Scoring *scoring)
+{
+    const ScoringOptions *options = &scoring->options;
+    double earned_ns = FIRST_NS + options->share * (double)cpu_process_ns();
+    return options->share >= 1 || (double)(scoring->all_ns + scoring->cost_ns) <= earned_ns;
+}
+
 /* Looks at the clock only when there are enough pages: it is asked at each commit. */
 static bool has_enough_locked(const Scoring *scoring)
 {
-    const ScoringOptions *options = &scoring->options;
-    uint64_t new = scoring->pages - scoring->pages_then;
-    if (new < options->min_pages || (double)new < options->growth *(double)scoring->pages_then) {
-        return false;
-    }
-    double earned_ns = FIRST_NS + options->share * (double)cpu_process_ns();
-    return options->share >= 1 || (double)(scoring->all_ns + scoring->cost_ns) <= earned_ns;
+    double new = (double)(scoring->pages - scoring->pages_then);
+    return new >= least_pages_locked(scoring) && has_earned_locked(scoring);
 }
 
 /* Waits for a reason to compute; false: the end. */
@@ -422,6 +431,17 @@ void scoring_committed(Scoring *scoring, uint64_t pages)
         condition_broadcast(&scoring->changed);
     }
     mutex_unlock(&scoring->mutex);
+}
+
+size_t scoring_enough_pages(Scoring *scoring)
+{
+    size_t enough = SIZE_MAX;
+    mutex_lock(&scoring->mutex);
+    if ((scoring->page_rank != NULL || scoring->hits != NULL) && has_earned_locked(scoring)) {
+        enough = (size_t)fmin(least_pages_locked(scoring), 1e15);
+    }
+    mutex_unlock(&scoring->mutex);
+    return enough;
 }
 
 void scoring_stats(Scoring *scoring, ScoringStats *stats)

@@ -12,10 +12,12 @@
  * share growth of all before it) and another one as dear as that keeps all of them, with the moves,
  * within a tenth of a second and the part share of the CPU that the program has used; or some
  * pages, after interval. So a young crawl is steered after every few pages, when that costs next to
- * nothing, and a large one as often as its own work pays for. A computation reads the links in a
- * read transaction that ends before it begins to compute, so that a long computation does not keep
- * the database from reusing its pages. It starts from the last result, which is kept in files of
- * DIR/crawl.mdb from run to run, too. Then the schedule is compared with the new scores, piece
+ * nothing, and a large one as often as its own work pays for. The writer does not collect a batch
+ * for longer than it takes that many pages to come (scoring_enough_pages): a young crawl that is
+ * fast would have fetched hundreds of pages by old scores meanwhile. A computation reads the links
+ * in a read transaction that ends before it begins to compute, so that a long computation does not
+ * keep the database from reusing its pages. It starts from the last result, which is kept in files
+ * of DIR/crawl.mdb from run to run, too. Then the schedule is compared with the new scores, piece
  * after piece in short read transactions. Where the level of an entry changed a move is noted, and
  * after SCORING_MOVES of them the ingest thread applies them: whatever the size of the crawl, moves
  * take bounded memory, and only what changed is written. A piece rides with a batch
@@ -96,6 +98,9 @@ Result scoring_start(Scoring *scoring, uint64_t pages);
 void scoring_change(Scoring *scoring, const ScoringOptions *options);
 /* Says, after a commit, how many pages have been fetched in all. */
 void scoring_committed(Scoring *scoring, uint64_t pages);
+/* New pages with which a computation is worth their commit; SIZE_MAX: none is, for now. Any thread.
+ */
+size_t scoring_enough_pages(Scoring *scoring);
 void scoring_stats(Scoring *scoring, ScoringStats *stats);
 /* Ends a computation at once (store/rank/link_graph.h), drops moves that were not applied, and
  * ends the thread. */
