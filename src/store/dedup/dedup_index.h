@@ -23,9 +23,11 @@
  *   DIR           a crawl of ours (the indices in DIR/warc), or a folder with NAME.cdxj files
  *
  * Memory: while it is built, 32 MiB and about 65 bytes for each 1 024th digest, twice that with the
- * URLs; then none. Disk: 48 bytes and the URL for each. 1 M, 4 M, 10 M and 40 M digests
- * (tests/bench/bench_dedup.c): .88, .78, .83 and .85 us of CPU time each to build, 3.0, 4.0, 4.6
- * and 5.3 us a question, 60 MB resident at most. Owns: its files; the directory is the crawl's.
+ * URLs; then none. Disk: 48 bytes and the URL for each. CPU time (tests/bench/bench_dedup.c) of 4
+ * M, 20 M, 40 M and 200 M digests: .78, .88, .85 and .85 us each to build, 4.0, 6.3, 5.3 and 16.9
+ * us a question, the last of files larger than the page cache; 64 MB resident at most.
+ *
+ * Owns: its files; the directory is the crawl's.
  * Threads: find: any.
  * Errors: of opening, error has a sentence.
  * Source: the CDXJ of pywb; WACZ 1.1.1. */
