@@ -2,11 +2,13 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "frontier/visit/host_situation.h"
 #include "render/page_verdict.h"
 #include "render/rendering.h"
 #include "report/write/report_words.h"
+#include "rules/scope/scope.h"
 
 /* ---- Why text ---- */
 
@@ -66,6 +68,19 @@ static const WhyAttempt *last_attempt(const Why *why)
 
 /* ---- one sentence ---- */
 
+/* Whether it was refused for what there was besides it, which no rule says by itself. */
+static bool rests_on_others(const char *rule)
+{
+    static const Refusal all[] = {REFUSED_MANY, REFUSED_DOMAIN, REFUSED_ADDRESS, REFUSED_FEEDS,
+                                  REFUSED_ELSEWHERE};
+    for (size_t i = 0; rule != NULL && i < sizeof all / sizeof *all; i++) {
+        if (strcmp(rule, refusal_name(all[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Why it was refused: the rule that the log names, or that says so now. */
 static void put_refusal(const Why *why, Buffer *out)
 {
@@ -88,7 +103,7 @@ static void put_refusal(const Why *why, Buffer *out)
         (void)buffer_printf(out, ", as \"%s\" (skipped.log)", why->trail.skipped_rule);
     }
     (void)buffer_append_string(out, ".");
-    if (refusal == NULL && why->judged.n > 0) {
+    if (refusal == NULL && why->judged.n > 0 && !rests_on_others(why->trail.skipped_rule)) {
         (void)buffer_append_string(out, " The rules as they are now would let it pass.");
     }
 }
