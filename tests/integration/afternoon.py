@@ -126,7 +126,7 @@ def told(afternoon, command):
         asked = len(afternoon.asked(*others))
         afternoon.wait(lambda: len(afternoon.asked(*others)) > asked + 50)
     if "--absent" in command:
-        afternoon.wait(lambda: len(glob.glob(afternoon.path + "/disk/crawl/warc/*.gz")) == 2)
+        afternoon.wait(lambda: glob.glob(afternoon.path + "/disk/crawl/warc/*-00002*"))
     if command.startswith("cut"):
         afternoon.wait(lambda: len(afternoon.lines("alerts")) == 2)
     output = afternoon.shell(command)
