@@ -147,7 +147,10 @@ static Result put_archive(ExportView *view, PageAnswers *answers, const PageRef 
     if (view->options->data_bytes > 0) {
         export_word(rows, "canonical", answer.canonical);
         for (unsigned kind = 0; kind < VISIBLE_DATA_KINDS; kind++) {
-            HtmlSlice list = answer.data == NULL ? (HtmlSlice){.length = 0} : answer.data[kind];
+            HtmlSlice list = {.length = 0};
+            if (answer.data != NULL) {
+                list = answer.data[kind];
+            }
             export_json(rows, visible_data_name(kind), list.bytes, list.length);
         }
     }
