@@ -48,15 +48,12 @@ static void reader_guard_tick(ReaderGuard *guard, MonoTime now)
         return;
     }
     guard->next = mono_add_ms(now, READER_GUARD_MS);
-    int rc = reader_slots_check(guard->env, &guard->table);
+    int rc = reader_slots_tell(guard->env, &guard->table);
     if (rc != 0) {
         LOG_WARN("db", "the table of readers cannot be read", "error=\"%s\"", mdb_strerror(rc));
         return;
     }
     guard->age_ms = reader_watch_look(&guard->watch, &guard->table, now);
-    if (guard->table.cleared > 0) {
-        LOG_INFO("db", "slots of dead readers cleared", "slots=%u", guard->table.cleared);
-    }
     /* Whom the warning is about, and what it costs. */
     bool is_old = guard->age_ms >= guard->patience_ms;
     if (is_old && !guard->warned) {

@@ -675,7 +675,7 @@ static void journal_take_back(Journal *journal)
 static bool journal_is_past(Journal *journal)
 {
     ReaderTable readers;
-    return reader_slots_check(journal->env, &readers) == 0 &&
+    return reader_slots_tell(journal->env, &readers) == 0 &&
            (readers.oldest_pid == 0 || readers.oldest_txn >= journal->retired_by);
 }
 

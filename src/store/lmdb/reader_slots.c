@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread/log.h"
+
 typedef struct Listing {
     ReaderTable *table;
     size_t last_txn; /* the last commit */
@@ -51,6 +53,15 @@ int reader_slots_check(MDB_env *env, ReaderTable *table)
     Listing listing = {.table = table, .last_txn = info.me_last_txnid};
     rc = mdb_reader_list(env, reader_slots_take_line, &listing);
     return rc < 0 ? rc : 0;
+}
+
+int reader_slots_tell(MDB_env *env, ReaderTable *table)
+{
+    int rc = reader_slots_check(env, table);
+    if (table->cleared > 0) {
+        LOG_INFO("db", "slots of dead readers cleared", "slots=%u", table->cleared);
+    }
+    return rc;
 }
 
 int64_t reader_watch_look(ReaderWatch *watch, const ReaderTable *table, MonoTime now)

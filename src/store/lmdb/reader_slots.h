@@ -28,6 +28,8 @@ typedef struct ReaderTable {
 
 /* Clears what dead processes have left, then counts. */
 int reader_slots_check(MDB_env *env, ReaderTable *table);
+/* The same, and the log says how many were cleared: of a crawl, whichever part looks first. */
+int reader_slots_tell(MDB_env *env, ReaderTable *table);
 
 /* How long the oldest snapshot has been there, from look to look. */
 typedef struct ReaderWatch {
