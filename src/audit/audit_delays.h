@@ -23,7 +23,9 @@
  *
  * What: `config: changed key=politeness.host_delay old="50ms" new="5ms" ...` of DIR/ragno.log and
  * its rotated predecessors, with site="PATTERN" when it is a value of a [site] section. Each start
- * writes the changes since the run before, and that they are all. Owns: its texts. Threads: one.
+ * writes the changes since the run before, and that they are all.
+ * Owns: its texts.
+ * Threads: one.
  * Errors: a log that is not there, or a line that cannot be read, is no change. */
 
 typedef struct AuditChange {
@@ -107,7 +109,9 @@ const char *audit_delays_agent(const AuditDelays *delays);
  * for. An address is owed what the request before it left, or what the configuration asks for. A
  * separate check finds OWED and owes: that are less than what was asked for. Within a burst
  * (burst:) nothing is asked for until politeness.keep_alive_time has passed since its first request
- * began. Owns: its counts. Threads: one. */
+ * began.
+ * Owns: its counts.
+ * Threads: one. */
 
 /* Of requests that are asked about. */
 typedef struct AuditPauses {

@@ -185,7 +185,8 @@ void audit_hosts_forget_rules(AuditHosts *hosts);
  *
  * What: a host name ("example.org", with what is below it), a URL of it, HOST:PORT, an address, or
  * a pattern ("*.example.org"). Of a URL scheme and path do not matter; a port that is not the usual
- * one does. Owns: its text.
+ * one does.
+ * Owns: its text.
  * Threads: one. */
 
 typedef struct AuditWhom {

@@ -22,7 +22,8 @@
  *
  * What: PageRank is then that of the whole crawl, for the pages of this agent, as of what it last
  * heard of the others.
- * Owns: the mass. Threads: main. */
+ * Owns: the mass.
+ * Threads: main. */
 
 typedef struct RankAgents {
     Mass *mass; /* NULL: one agent alone */

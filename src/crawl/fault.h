@@ -8,8 +8,9 @@
  * read raises SIGBUS. In the handler a child process, `ragno check database DIR`, looks at the
  * pages: broken ones are the reason. If it finds none, the fault is a bug, and the program ends as
  * usual, with a core file. What was committed is as it was in either case. Handlers that a process
- * already has (those of sanitizers) are kept. Threads: main; fault_note any. A handler runs in the
- * thread that raised the signal; other threads that fault meanwhile wait for it. */
+ * already has (those of sanitizers) are kept.
+ * Threads: main; fault_note any. A handler runs in the thread that raised the signal; other
+ * threads that fault meanwhile wait for it. */
 #ifndef CRAWL_FAULT_H
 #define CRAWL_FAULT_H
 

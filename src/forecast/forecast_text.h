@@ -1,7 +1,10 @@
 /* Forecast text: a forecast as `ragno plan` prints it, on a screen or as JSON.
  *
  * What: what ends the crawl and when, each limit beside it, what sets the pace, and what is
- * assumed. Owns: nothing. Threads: one. Errors: RESULT_MEMORY. */
+ * assumed.
+ * Owns: nothing.
+ * Threads: one.
+ * Errors: RESULT_MEMORY. */
 #ifndef FORECAST_FORECAST_TEXT_H
 #define FORECAST_FORECAST_TEXT_H
 

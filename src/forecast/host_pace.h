@@ -1,8 +1,10 @@
 /* Host pace: how often politeness lets a host and its address be asked, and when.
  *
  * What: rules/host_delays.h for a host of the database, with the [site] sections of a
- * configuration. Owns: a scratch buffer, and hours. Configuration and database are borrowed.
- * Threads: one. Errors: RESULT_DAMAGED, RESULT_MEMORY. */
+ * configuration.
+ * Owns: a scratch buffer, and hours. Configuration and database are borrowed.
+ * Threads: one.
+ * Errors: RESULT_DAMAGED, RESULT_MEMORY. */
 #ifndef FORECAST_HOST_PACE_H
 #define FORECAST_HOST_PACE_H
 

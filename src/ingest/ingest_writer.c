@@ -16,8 +16,8 @@
  *
  * What: one line for each fetch of the batch, with the path by which its page was found and the
  * page that it is a duplicate of. The lines are made inside the batch's transaction, once all of
- * the batch is in the tables, and come into the log after the commit (page/crawl_log.h). Threads:
- * ingest. */
+ * the batch is in the tables, and come into the log after the commit (page/crawl_log.h).
+ * Threads: ingest. */
 
 /* The URL of the page with this index; NULL when there is none. */
 static const char *ingest_log_url_of(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *url)

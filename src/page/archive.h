@@ -57,7 +57,8 @@ typedef struct ArchiveRecorder ArchiveRecorder;
  * says what is missing. */
 Result archive_open(Archive **archive, const char *directory, const Config *config,
                     const char *user_agent, PageDB *db, Buffer *error);
-/* Whether another crawl that was named has a fresh capture of a URL. Threads: any. */
+/* Whether another crawl that was named has a fresh capture of a URL.
+ * Threads: any. */
 bool archive_is_fresh_elsewhere(const Archive *archive, const char *url, size_t length);
 /* Finishes the current file. No recorder may be left. */
 Result archive_close(Archive *archive);

@@ -10,7 +10,8 @@
  * also when the process is killed in between (crawl_log.h). For this the ingest thread
  * makes the lines of a batch, calls crawl_log_prepare, commits, and calls crawl_log_flush, or
  * crawl_log_drop when the commit has failed. A power cut may lose the last lines, since the log is
- * not synced. Errors: RESULT_FULL while the disk is full; the lines are kept and tried again. */
+ * not synced.
+ * Errors: RESULT_FULL while the disk is full; the lines are kept and tried again. */
 #ifndef PAGE_CRAWL_LOG_H
 #define PAGE_CRAWL_LOG_H
 

@@ -2,8 +2,9 @@
  *
  * What: takes an answer apart: content coding, filters, digests, WARC records, links
  * (parsing_links.h), sitemaps (parser.h), pages longer than what is kept (long_page.h).
- * Its tools are used again for page after page, so that the common case allocates nothing. Owns:
- * its tools. Options and counters are borrowed. Threads: one. */
+ * Its tools are used again for page after page, so that the common case allocates nothing.
+ * Owns: its tools. Options and counters are borrowed.
+ * Threads: one. */
 #ifndef PAGE_PARSER_H
 #define PAGE_PARSER_H
 

@@ -2,8 +2,9 @@
  *
  * What: a link is kept when its kind, its flags, the scope, the traps and filter.schedule allow it,
  * when the page has not had it before, and when the page does not have parse.max_links of them.
- * Refused ones are counted, and told for skipped.log. Owns: what is kept belongs to the parser
- * until parsing_links_copy gives it to the page. Threads: the parser's. */
+ * Refused ones are counted, and told for skipped.log.
+ * Owns: what is kept belongs to the parser until parsing_links_copy gives it to the page.
+ * Threads: the parser's. */
 #ifndef PAGE_PARSING_LINKS_H
 #define PAGE_PARSING_LINKS_H
 

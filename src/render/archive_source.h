@@ -4,9 +4,11 @@
  * it, without fragment. When a URL with a query is not there, the answer of the same path is taken
  * whose query differs in nothing but values that look like a clock or like dice: at least eight
  * digits, or at least eight hexadecimal digits or letters with a digit among them. Answers that
- * many pages share are kept in memory, the newest ones, up to a bound. Owns: what it has read; an
- * answer is borrowed until the next question. Threads: one. Errors: an answer that cannot be read
- * is RENDER_GONE (counted); RESULT_MEMORY of archive_source_new.
+ * many pages share are kept in memory, the newest ones, up to a bound.
+ * Owns: what it has read; an answer is borrowed until the next question.
+ * Threads: one.
+ * Errors: an answer that cannot be read is RENDER_GONE (counted); RESULT_MEMORY of
+ * archive_source_new.
  */
 #ifndef RENDER_ARCHIVE_SOURCE_H
 #define RENDER_ARCHIVE_SOURCE_H

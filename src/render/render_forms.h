@@ -16,7 +16,8 @@
  * endless list would need a round for each of its parts; so the further ones, up to a bound, are
  * fetched together with the one that is lacking. Two URLs are of one series when they differ in one
  * number. A page that lacks several of a series has asked for them at once: it is none.
- * Owns: nothing. Threads: pure functions.
+ * Owns: nothing.
+ * Threads: pure functions.
  * Errors: RESULT_MEMORY. */
 #ifndef RENDER_RENDER_FORMS_H
 #define RENDER_RENDER_FORMS_H

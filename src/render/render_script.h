@@ -4,7 +4,8 @@
  * the random numbers and the doors that lead nowhere (sockets, service workers, ...). A page may
  * undo it, to its own harm only. The second reads the document once it has settled, in a world of
  * its own, whose prototypes no page can reach; properties that a document or a form may shadow with
- * the names of its elements are read through those prototypes. Threads: any; pure. */
+ * the names of its elements are read through those prototypes.
+ * Threads: any; pure. */
 #ifndef RENDER_RENDER_SCRIPT_H
 #define RENDER_RENDER_SCRIPT_H
 

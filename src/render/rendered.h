@@ -1,7 +1,9 @@
 /* Rendered: what came of one page in a browser, and the bounds that it had.
  *
  * What: the document and what is told of it: how it ended, what was lacking, where it would have
- * led, what was refused. Owns: its buffers, whose limits are set once. Threads: one at a time. */
+ * led, what was refused.
+ * Owns: its buffers, whose limits are set once.
+ * Threads: one at a time. */
 #ifndef RENDER_RENDERED_H
 #define RENDER_RENDERED_H
 

@@ -14,10 +14,11 @@
  * Requests that no source is asked for: images (an empty picture) and fonts (failed), unless a
  * picture of the page is wanted; media (failed),
  * anything but GET and HEAD, other schemes than http and https, a second document of the page
- * itself (its URL becomes a link), and what exceeds most_requests. Owns: nothing; a Rendered owns
- * its buffers. Threads: the browser's. Invariants: the source is asked nothing twice that it
- * lacked; every rendering ends by a bound. Errors: a page that cannot be rendered is data
- * (RenderEnd); an error means that the tab is gone.
+ * itself (its URL becomes a link), and what exceeds most_requests.
+ * Owns: nothing; a Rendered owns its buffers.
+ * Threads: the browser's.
+ * Invariants: the source is asked nothing twice that it lacked; every rendering ends by a bound.
+ * Errors: a page that cannot be rendered is data (RenderEnd); an error means that the tab is gone.
  */
 #ifndef RENDER_RENDERING_H
 #define RENDER_RENDERING_H

@@ -4,8 +4,8 @@
  * type, default, least, greatest, words, marks, help. Marks say whether an option may change while
  * the crawl runs, differ by site, or must be the same for all agents of a cluster. The field of an
  * option is named section_key. Parsing, units, ranges, --help-config, --print-config, the sample
- * file and the manual come from the rows. Threads: main; other threads get copies of what they
- * need. */
+ * file and the manual come from the rows.
+ * Threads: main; other threads get copies of what they need. */
 #ifndef RULES_CONFIG_H
 #define RULES_CONFIG_H
 

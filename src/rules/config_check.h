@@ -16,8 +16,9 @@ Result config_cluster_check(const Config *config, const char **name, Buffer *err
 /* Config texts: whether the text of an option can mean what its option is for.
  *
  * What: one function for each kind of text that is easily given wrong: a contact, a product token,
- * name servers. "" is right for all of them, but for the token. Threads: any; pure. Errors:
- * RESULT_INVALID; error gets what is wrong and what was expected, in one sentence. */
+ * name servers. "" is right for all of them, but for the token.
+ * Threads: any; pure.
+ * Errors: RESULT_INVALID; error gets what is wrong and what was expected, in one sentence. */
 
 /* "https://example.org/bot", "mailto:bot@example.org", "bot@example.org". */
 Result config_texts_contact(const char *text, Buffer *error);

@@ -79,8 +79,8 @@ char *wall_format_compact(WallTime t, char text[CLOCK_TEXT_BYTES])
 char *wall_format_seconds(WallTime t, char text[CLOCK_TEXT_BYTES])
     RAGNO_SYMBOL(wall_format_seconds);
 
-/* Days from 1970-01-01 to a date of the Gregorian calendar. Source: H. Hinnant, "chrono-Compatible
- * Low-Level Date Algorithms", days_from_civil. */
+/* Days from 1970-01-01 to a date of the Gregorian calendar.
+ * Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", days_from_civil. */
 int64_t wall_days(int64_t year, int64_t month, int64_t day) RAGNO_SYMBOL(wall_days);
 /* Reads "2026-01-31T12:00:00Z", with none to nine decimals of the second. */
 bool wall_parse_iso(const char *text, size_t length, WallTime *out) RAGNO_SYMBOL(wall_parse_iso);

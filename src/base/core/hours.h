@@ -22,10 +22,12 @@
  *
  * What: read from the system's tzdata by its IANA name ("Europe/Rome"). Its changes are a list:
  * those of the file, and behind them two a year up to TIME_ZONE_LAST_YEAR, by the rule at its end,
- * since files may leave out what follows from that. Owns: the list. Immutable once read. Threads:
- * any. Errors: RESULT_NOT_FOUND: no zone has this name. RESULT_INVALID: the file is damaged, or
- * counts leap seconds. RESULT_MEMORY, RESULT_IO. Source: RFC 9636 (TZif, versions 2 to 4);
- * POSIX 8.3, TZ. */
+ * since files may leave out what follows from that.
+ * Owns: the list. Immutable once read.
+ * Threads: any.
+ * Errors: RESULT_NOT_FOUND: no zone has this name. RESULT_INVALID: the file is damaged, or counts
+ * leap seconds. RESULT_MEMORY, RESULT_IO.
+ * Source: RFC 9636 (TZif, versions 2 to 4); POSIX 8.3, TZ. */
 
 #define TIME_ZONE_LAST_YEAR 2100
 #define TIME_ZONE_BYTES     65536u /* of a file, at most */

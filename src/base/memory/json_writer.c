@@ -24,7 +24,8 @@ static void json_writer_keep(JsonWriter *json, Result rc)
     }
 }
 
-/* Length of the UTF-8 sequence that begins there; 0 when it is none. Source: Unicode 15, table 3-7.
+/* Length of the UTF-8 sequence that begins there; 0 when it is none.
+ * Source: Unicode 15, table 3-7.
  */
 static size_t sequence(const unsigned char *p, size_t left)
 {

@@ -3,7 +3,8 @@
  * What: the threads of a crawl block all signals, and it ignores SIGPIPE: not so a child. It has a
  * process group of its own, so that Ctrl-C reaches the crawl alone, and so that all of its own
  * children can be ended with it.
- * Owns: nothing; the caller waits for the process. Threads: any. */
+ * Owns: nothing; the caller waits for the process.
+ * Threads: any. */
 #ifndef BASE_THREAD_CHILD_H
 #define BASE_THREAD_CHILD_H
 

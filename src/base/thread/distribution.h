@@ -1,8 +1,8 @@
 /* Distribution: of which size values are, counted while a crawl runs.
  *
  * What: a count for each power of two, so that quantiles are right within a factor of two, and in
- * between by interpolation. Threads: any. Counters are atomics with relaxed order: they are
- * figures, and decide nothing. */
+ * between by interpolation.
+ * Threads: any. Counters are atomics with relaxed order: they are figures, and decide nothing. */
 #ifndef BASE_THREAD_DISTRIBUTION_H
 #define BASE_THREAD_DISTRIBUTION_H
 

@@ -12,7 +12,8 @@
  * the two.
  *
  * Owns: nothing; what is known of each agent is the members'. Time is a parameter; belongs to one
- * thread. Invariants:
+ * thread.
+ * Invariants:
  *  1. A block is taken in only from a process that has greeted ours back: so what we have told it
  *     is what we had when we began, and our count for it stands still until then.
  *  2. An answer to a block counts only if it comes from a process that we have compared.

@@ -7,9 +7,9 @@
  * What: the one way in which a node keeps a value that all agents share: it looks soon after it has
  * heard of a change (NodeLink.pace_ms), and every pause_ms in any case; it replaces the revision
  * that it has seen last, and no other. What is not answered within KEY_ANSWER_MS is lost. While a
- * put is in flight nothing is looked at, so an answer never speaks of what is being replaced. Owns:
- * nothing. Time is a parameter; belongs to one thread. Invariant: a KEY_VALUE shows what the server
- * had at some moment after key->asked. */
+ * put is in flight nothing is looked at, so an answer never speaks of what is being replaced.
+ * Owns: nothing. Time is a parameter; belongs to one thread.
+ * Invariant: a KEY_VALUE shows what the server had at some moment after key->asked. */
 #ifndef CLUSTER_DESK_KEY_H
 #define CLUSTER_DESK_KEY_H
 

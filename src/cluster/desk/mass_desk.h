@@ -9,8 +9,8 @@
  * records at most. When no answer comes the next agent has its turn, and the copy goes on where it
  * was when that one's comes again, unless there is a newer computation by then. An agent that is
  * away leaves what it said last. A file that has more records than twice the pages that are known
- * here is refused. Owns: the copies that are being made. Time is a parameter; belongs to one
- * thread.
+ * here is refused.
+ * Owns: the copies that are being made. Time is a parameter; belongs to one thread.
  */
 #ifndef CLUSTER_DESK_MASS_DESK_H
 #define CLUSTER_DESK_MASS_DESK_H

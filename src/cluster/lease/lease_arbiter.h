@@ -15,7 +15,8 @@
  * waiter that has sent nothing for LEASE_WAITER_MS is dropped.
  *
  * Owns: the addresses that it knows, the arbiters of this table and of former ones. Time is a
- * parameter and never goes back. Threads: none of its own; one at a time. */
+ * parameter and never goes back.
+ * Threads: none of its own; one at a time. */
 #ifndef CLUSTER_LEASE_LEASE_ARBITER_H
 #define CLUSTER_LEASE_LEASE_ARBITER_H
 

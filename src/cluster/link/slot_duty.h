@@ -20,8 +20,9 @@
  *  1. A slot is adopted if every page of the slot that is known here is scheduled, or done, or was
  *     refused. Once another agent owns it, its hosts are closed first of all.
  *  2. A slot is to be told again until a walk that began with that has put every stub of it into
- * the outbox, whoever owns it by then. Errors: RESULT_FULL, RESULT_IO, RESULT_DAMAGED. Source:
- * MANY-MACHINES 3 and 7. */
+ * the outbox, whoever owns it by then.
+ * Errors: RESULT_FULL, RESULT_IO, RESULT_DAMAGED.
+ * Source: MANY-MACHINES 3 and 7. */
 #ifndef CLUSTER_LINK_SLOT_DUTY_H
 #define CLUSTER_LINK_SLOT_DUTY_H
 

@@ -253,9 +253,8 @@ void node_leave(Node *node, MonoTime now)
 
 /* ---- questions ---- */
 
-/* What other nodes, and operators, ask this one, and what it answers (node_link.h: NodeQuestion).
- A question is
- * answered by the desk that it is for, or by a sink. */
+/* What other nodes, and operators, ask this one, and what it answers (node_link.h: NodeQuestion). A
+ * question is answered by the desk that it is for, or by a sink. */
 
 /* What limits and the end are decided by, with what the desks know of it. */
 static void node_look(const Node *node, NodeSituation *situation)

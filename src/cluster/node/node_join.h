@@ -10,9 +10,9 @@
  * What: a sequence of looks and puts, each repeated until it is answered. A refusal has a sentence
  * that says what to do. The settings (delays, user agent, scope, public suffix list) must be those
  * of the crawl; they may change only while no other agent runs. What version of messages they name
- * (node_link.h) is spoken, if it can be. Who would change them has
- * asked all others before it puts its own in the place of the revision it saw; who joins puts the
- * same text again once it can be asked. So of two that begin at the same time one sees the other.
+ * (node_link.h) is spoken, if it can be. Who would change them has asked all others before it puts
+ * its own in the place of the revision it saw; who joins puts the same text again once it can be
+ * asked. So of two that begin at the same time one sees the other.
  * A directory that is no agent yet writes down which one it is about to be, and by which token,
  * before it puts its record, and that its record is there before it claims. So whoever has the
  * record of a life has the agent, also when an answer was lost or the process died in between.

@@ -13,8 +13,8 @@
  * Owns: an event and its bytes belong to whoever gets it (transport_event_delete).
  *
  * Threads: the functions may be called by one thread; events come in any thread, through the sink,
- * which must not wait. Two of them: transport_nats.h, and tests/sim/transport_sim.h. Source:
- * MANY-MACHINES 2. */
+ * which must not wait. Two of them: transport_nats.h, and tests/sim/transport_sim.h.
+ * Source: MANY-MACHINES 2. */
 #ifndef CLUSTER_TRANSPORT_TRANSPORT_H
 #define CLUSTER_TRANSPORT_TRANSPORT_H
 

@@ -9,8 +9,10 @@
  * What: no secret is in the server's configuration, and none is sent (an NKey signs what the server
  * asks). An agent hears its own messages and no other agent's, writes its own record and what all
  * agents share (table, orders, limits, end), and may not make or change buckets. An operator may
- * make the bucket, read it, write the table, and ask agents; nobody else may do anything. Owns:
- * nothing. Threads: main. Source: the documentation of nats-server, "Authorization" and "NKeys";
+ * make the bucket, read it, write the table, and ask agents; nobody else may do anything.
+ * Owns: nothing.
+ * Threads: main.
+ * Source: the documentation of nats-server, "Authorization" and "NKeys";
  * github.com/nats-io/nkeys. */
 #ifndef COMMAND_CLUSTER_CLUSTER_ACCOUNTS_H
 #define COMMAND_CLUSTER_CLUSTER_ACCOUNTS_H

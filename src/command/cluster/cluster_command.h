@@ -2,7 +2,8 @@
  *
  * What: `init` writes the cluster table of a new crawl; `status` asks all agents; `add`, `drain`,
  * `move`, `restore`, `seat` and `unseat` change the table, and the agents do the rest. The server
- * is named as for agents: by a configuration file, or by --url and --name. Threads: main. */
+ * is named as for agents: by a configuration file, or by --url and --name.
+ * Threads: main. */
 #ifndef COMMAND_CLUSTER_CLUSTER_COMMAND_H
 #define COMMAND_CLUSTER_CLUSTER_COMMAND_H
 

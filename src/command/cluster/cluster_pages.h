@@ -3,8 +3,10 @@
  *
  * What: the directory says which agent it is and whose a host is; the others are asked over NATS,
  * by the [cluster] section that the crawl was last started with. Nothing is connected to before it
- * is needed, and an agent that does not answer within seconds is said not to. Owns: the table, the
- * connection. Threads: main. Errors: cluster_pages_problem has a sentence. */
+ * is needed, and an agent that does not answer within seconds is said not to.
+ * Owns: the table, the connection.
+ * Threads: main.
+ * Errors: cluster_pages_problem has a sentence. */
 #ifndef COMMAND_CLUSTER_CLUSTER_PAGES_H
 #define COMMAND_CLUSTER_CLUSTER_PAGES_H
 

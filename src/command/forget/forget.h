@@ -4,9 +4,11 @@
  * crawl that runs gets the tombstones at once, stops as soon as no link waits in the sieve, carries
  * the order out, and starts anew as the same process; the command waits for that. An agent of
  * a cluster gives the order to all of them (crawl/desk/desk_edicts.h); one that does not run takes
- * none. Owns: the lock of the directory, while it works. Threads: main. Errors: exit status 0; 2
- * usage; 3 input or output, and the order stays; 11 the crawl ended before it was done; 17 in use,
- * or damaged. */
+ * none.
+ * Owns: the lock of the directory, while it works.
+ * Threads: main.
+ * Errors: exit status 0; 2 usage; 3 input or output, and the order stays; 11 the crawl ended
+ * before it was done; 17 in use, or damaged. */
 #ifndef COMMAND_FORGET_FORGET_H
 #define COMMAND_FORGET_FORGET_H
 

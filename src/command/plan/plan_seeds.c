@@ -212,8 +212,10 @@ static PlanSums plan_hosts_sum(PlanHosts *hosts)
  *
  * What: a line for each seed: whether it may be fetched, its host's address, how many pages a day
  * politeness allows of the host, its Crawl-delay, and what stands in the way; then the sitemaps
- * that robots.txt of each host names, and all hosts and addresses together. Memory: some 60 bytes
- * for each host, of seeds nothing. Owns: nothing beyond a call. Threads: main. */
+ * that robots.txt of each host names, and all hosts and addresses together.
+ * Memory: some 60 bytes for each host, of seeds nothing.
+ * Owns: nothing beyond a call.
+ * Threads: main. */
 
 #define PIECE 256u
 

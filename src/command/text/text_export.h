@@ -22,7 +22,8 @@ int text_export_main(int argc, char **argv);
 /* The command line of an export of the archive: `ragno export DIR text`, `warc`, `wacz`.
  *
  * What: which part of the archive, and where it goes; each kind has options of its own beside
- * these. Owns: the choice and the filter. */
+ * these.
+ * Owns: the choice and the filter. */
 
 typedef struct TextExport {
     const char *directory; /* of the crawl */

@@ -4,8 +4,9 @@
  * itself.
  * Of a PDF document that is over a limit, or broken, the text is what there was until then.
  * The style sheets that it links are the newest captures in the archive, whatever was captured
- * when; TEXT_SHEETS_BYTES of them are kept from page to page. Owns: a TextPage borrows from its
- * capture and its reader until the next one is read. Threads: one. */
+ * when; TEXT_SHEETS_BYTES of them are kept from page to page.
+ * Owns: a TextPage borrows from its capture and its reader until the next one is read.
+ * Threads: one. */
 #ifndef COMMAND_TEXT_TEXT_PAGE_H
 #define COMMAND_TEXT_TEXT_PAGE_H
 

@@ -4,7 +4,8 @@
  * fed when its limits hold, and writes to a file without a name. When it is over a limit, or fails,
  * the text is what it has written until then. Without the program there are no texts, which one
  * WARN says when the first document comes.
- * Owns: nothing. Threads: any. */
+ * Owns: nothing.
+ * Threads: any. */
 #ifndef COMMAND_TEXT_TEXT_PDF_H
 #define COMMAND_TEXT_TEXT_PDF_H
 

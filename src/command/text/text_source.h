@@ -33,7 +33,9 @@
 
 /* Text rendered: of which URLs an archive has conversions, and of when the newest is.
  *
- * Owns: its table. Threads: made by one, asked by all. Errors: RESULT_IO, RESULT_MEMORY. */
+ * Owns: its table.
+ * Threads: made by one, asked by all.
+ * Errors: RESULT_IO, RESULT_MEMORY. */
 
 typedef struct TextRendered {
     Map newest; /* by URL: the number of its timestamp */

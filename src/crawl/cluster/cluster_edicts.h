@@ -6,10 +6,11 @@
  *
  * What: two mailboxes, and the file DIR/edicts: the number that was carried out last, and the list
  * that it is of (cluster/whole/edicts.h). At a start all of them are carried out anew, but for
- * those about a host that were carried out before. Owns: what nobody has taken yet. Threads: the
- * main thread calls; the sinks are the cluster thread's. Errors: without memory, or when the file
- * cannot be written, an edict is not carried out: whoever has ordered it hears that this agent has
- * not answered. */
+ * those about a host that were carried out before.
+ * Owns: what nobody has taken yet.
+ * Threads: the main thread calls; the sinks are the cluster thread's.
+ * Errors: without memory, or when the file cannot be written, an edict is not carried out:
+ * whoever has ordered it hears that this agent has not answered. */
 #ifndef CRAWL_CLUSTER_CLUSTER_EDICTS_H
 #define CRAWL_CLUSTER_CLUSTER_EDICTS_H
 

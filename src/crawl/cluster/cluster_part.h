@@ -83,6 +83,7 @@ Result cluster_wait(ClusterPart *part, int signals, int news, Buffer *error);
  *
  * What: lines "section.key = value" of the options that are marked OPTION_AGREED (rules/config.h),
  * of all [site] sections, and the program's version. An agent whose text differs from the crawl's
- * is refused, with the first line that does (cluster/node/node_join.h). Threads: main. */
+ * is refused, with the first line that does (cluster/node/node_join.h).
+ * Threads: main. */
 
 #endif

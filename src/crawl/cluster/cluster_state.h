@@ -29,7 +29,8 @@
  * What: a list that grows with what exists: an event of the transport, a want or release for each
  * address at work, a word for each commit. Nobody waits to post.
  * Owns: the mail that was not taken.
- * Threads: any post; one takes. Errors: without memory the mail is lost, and says so from then on.
+ * Threads: any post; one takes.
+ * Errors: without memory the mail is lost, and says so from then on.
  */
 
 typedef enum MailKind { MAIL_EVENT, MAIL_NOTE, MAIL_BEGIN, MAIL_LEAVE } MailKind;

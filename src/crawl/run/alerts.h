@@ -13,7 +13,8 @@
  * One command runs at a time, for ALERTS_COMMAND_MS at most; then it is killed with its group. Of
  * more than ALERTS_WAITING alerts that wait for it, of a command that fails, and of one that
  * cannot be run a warning and a count remain. The end of a crawl is told, too, and waited for.
- * Owns: its process and what waits. Threads: main. Time is a parameter. */
+ * Owns: its process and what waits.
+ * Threads: main. Time is a parameter. */
 #ifndef CRAWL_RUN_ALERTS_H
 #define CRAWL_RUN_ALERTS_H
 

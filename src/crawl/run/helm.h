@@ -31,8 +31,10 @@
  * DIR/checkpoint-TIME/crawl.mdb, and puts config.ini and denied.txt beside it. The copy can be
  * looked at with `ragno db`, and moved away. It has a draft's name (.new) until it is whole and
  * synced. Links that wait in the sieve (`sieve_pending` in the status) are in files of their own,
- * and not in it. Owns: its thread. Threads: main, and its own. Errors: a sentence; what was copied
- * until then is left under its draft's name. */
+ * and not in it.
+ * Owns: its thread.
+ * Threads: main, and its own.
+ * Errors: a sentence; what was copied until then is left under its draft's name. */
 
 typedef struct Checkpoint {
     Thread thread;

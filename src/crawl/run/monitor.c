@@ -25,8 +25,9 @@
  * looked at. A snapshot that lags behind keeps the database from reusing its pages, so data.mdb
  * grows for as long as it lives. The commands of ragno give way (crawl/short_read.h); a process
  * that was stopped (Ctrl-Z), or another program that reads the file, does not. So a warning in
- * ragno.log names its pid once it is older than store.reader_age, and says when it is over. Owns:
- * nothing; the environment is borrowed. Threads: main. Time is a parameter. */
+ * ragno.log names its pid once it is older than store.reader_age, and says when it is over.
+ * Owns: nothing; the environment is borrowed.
+ * Threads: main. Time is a parameter. */
 
 #define READER_GUARD_MS 2000 /* between two looks */
 

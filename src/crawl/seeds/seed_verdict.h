@@ -24,7 +24,9 @@
  *
  * What: told from its page's status, from the record of its host, and from its host's robots.txt:
  * "the name does not exist: check how it is spelled", "robots.txt forbids it (line 2: Disallow:
- * /)". Owns: nothing. Threads: any, with a read transaction. */
+ * /)".
+ * Owns: nothing.
+ * Threads: any, with a read transaction. */
 
 typedef enum SeedState {
     SEED_HAS_SUCCEEDED, /* fetched with a status below 400 */

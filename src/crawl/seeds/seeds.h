@@ -4,7 +4,8 @@
  * from this seed), blanks and '#' with a comment; tag and comment may be missing. A line without a
  * scheme ("example.org/x") gets http://. User information is removed unless it is to be kept. A
  * line that is no URL, or whose port is not connected to, is reported with file and line, and
- * reading goes on. Threads: main. */
+ * reading goes on.
+ * Threads: main. */
 #ifndef CRAWL_SEEDS_SEEDS_H
 #define CRAWL_SEEDS_SEEDS_H
 

@@ -13,8 +13,10 @@
  *
  * What: answers; it knows of the crawl only what the control socket, the database and the logs tell
  * everybody else. Whoever asks is judged (web_guard_host and the like); all changes are logged with
- * who and what. Owns: its socket, its threads, the token. Threads: main opens and closes it;
- * libmicrohttpd's thread runs the rest. It is closed after the desk, so that it waits for nobody.
+ * who and what.
+ * Owns: its socket, its threads, the token.
+ * Threads: main opens and closes it; libmicrohttpd's thread runs the rest. It is closed after the
+ * desk, so that it waits for nobody.
  * Invariants: memory is bounded: WEB_CLIENTS connections, WEB_BODY_BYTES of a request's body. What
  * is shown comes from this host alone: the Content-Security-Policy allows nothing else.
  * Errors: a crawl whose page cannot be opened goes on without it; the log says why. */

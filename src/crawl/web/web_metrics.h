@@ -1,7 +1,8 @@
 /* Web metrics: the status as Prometheus reads it (text exposition format 0.0.4).
  *
  * What: every field of the status (status_fields.h) that counts or measures becomes a metric with
- * type, unit and help. Rates are left out: Prometheus makes its own. Threads: any; pure. */
+ * type, unit and help. Rates are left out: Prometheus makes its own.
+ * Threads: any; pure. */
 #ifndef CRAWL_WEB_WEB_METRICS_H
 #define CRAWL_WEB_WEB_METRICS_H
 

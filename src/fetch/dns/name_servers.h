@@ -46,7 +46,8 @@ void name_servers_delete(NameServers *servers);
 /* Name change: other options for the resolver, on their way to its thread.
  *
  * What: the latest change counts; name servers that never got there are deleted.
- * Owns: name servers that wait. Threads: put, main; take, the resolver's.
+ * Owns: name servers that wait.
+ * Threads: put, main; take, the resolver's.
  * Errors: as said. */
 
 typedef struct NameChange {

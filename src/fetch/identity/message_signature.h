@@ -24,10 +24,11 @@
 /* Signing key: an Ed25519 key pair in a file that only its owner may read.
  *
  * What: the file is PEM (PKCS #8), as other tools write it (openssl genpkey -algorithm ed25519).
- * The key's id is the thumbprint of its public half as a JSON Web Key. Owns: the key. Threads: made
- * by one; signing is safe for any number of them at once. Errors: RESULT_INVALID with a sentence;
- * RESULT_NOT_FOUND, RESULT_IO, RESULT_MEMORY. Source: RFC 8032 (Ed25519), RFC 8037 (its JWK), RFC
- * 7638 (thumbprints). */
+ * The key's id is the thumbprint of its public half as a JSON Web Key.
+ * Owns: the key.
+ * Threads: made by one; signing is safe for any number of them at once.
+ * Errors: RESULT_INVALID with a sentence; RESULT_NOT_FOUND, RESULT_IO, RESULT_MEMORY.
+ * Source: RFC 8032 (Ed25519), RFC 8037 (its JWK), RFC 7638 (thumbprints). */
 
 #define SIGNING_KEY_BYTES       32u
 #define SIGNING_SIGNATURE_BYTES 64u

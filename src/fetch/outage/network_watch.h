@@ -12,7 +12,8 @@
  *
  * Owns: the addresses, the thread.
  * Threads: any thread tells and asks. `changed` is called in the thread that brought the news,
- * without a lock. Errors: when no socket can be had, nothing is concluded. */
+ * without a lock.
+ * Errors: when no socket can be had, nothing is concluded. */
 #ifndef FETCH_OUTAGE_NETWORK_WATCH_H
 #define FETCH_OUTAGE_NETWORK_WATCH_H
 

@@ -124,8 +124,9 @@ Proxy proxy_choose(const char *proxy, const char *exceptions, const ProxyTarget 
 /* Host cookies: what a host has set, taken from its answers and sent with its requests.
  *
  * What: with fetch.cookies. The jar (parse/cookie/cookie_jar.h) is part of the visit state, and
- * lost with it: a host that is forgotten begins a new session. Owns: nothing. Threads: the one that
- * holds the visit state. */
+ * lost with it: a host that is forgotten begins a new session.
+ * Owns: nothing.
+ * Threads: the one that holds the visit state. */
 
 /* Takes the cookies of an answer to one of the host's URLs. Whether there is a new one. Without
  * memory they are not kept. */

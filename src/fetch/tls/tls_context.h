@@ -18,9 +18,10 @@
  * against the host's: libcurl itself would read its files for each connection;
  *     5. the server's new ticket is kept.
  * Owns: the OpenSSL context, and certificates that come again and again. The sessions and the
- * trusted certificates are borrowed. Threads: one fetching thread, from tls_context_enter on;
- * tls_context_stats: any. Invariants: a session is offered only to the scheme, name and port that
- * it came from. Errors: a connection whose context cannot be set up fails (CURLE_OUT_OF_MEMORY).
+ * trusted certificates are borrowed.
+ * Threads: one fetching thread, from tls_context_enter on; tls_context_stats: any.
+ * Invariants: a session is offered only to the scheme, name and port that it came from.
+ * Errors: a connection whose context cannot be set up fails (CURLE_OUT_OF_MEMORY).
  * Source: RFC 8446; RFC 6125 (names). */
 #ifndef FETCH_TLS_TLS_CONTEXT_H
 #define FETCH_TLS_TLS_CONTEXT_H

@@ -2,7 +2,8 @@
  *
  * What: class, status, truncation and size of the answer. A body that was cut at fetch.max_body is
  * an answer, and so is a page of which fetch.max_body bytes came before it broke off; any other one
- * that broke off has a partial status. Threads: the fetching thread that has the transfer. */
+ * that broke off has a partial status.
+ * Threads: the fetching thread that has the transfer. */
 #ifndef FETCH_TRANSFER_TRANSFER_END_H
 #define FETCH_TRANSFER_TRANSFER_END_H
 

@@ -13,7 +13,8 @@
  * what its links take ingest. It is halved by each page that costs less. Costs of hosts that share
  * a place push each other out: then they are asked sooner.
  *
- * Owns: nothing. Threads: any; all of it is atomic. Time is a parameter. */
+ * Owns: nothing.
+ * Threads: any; all of it is atomic. Time is a parameter. */
 #ifndef FRONTIER_VISIT_HOST_COSTS_H
 #define FRONTIER_VISIT_HOST_COSTS_H
 

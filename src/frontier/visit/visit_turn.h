@@ -14,8 +14,9 @@
  * with politeness.connections several pages are asked for at once. A failure ends it; those in
  * flight together count as one failure, and what the latest of them is owed holds.
  *
- * Owns: nothing. Threads: the one that holds the visit state; time is a parameter. Source: BUbiNG,
- * keepAliveTime. */
+ * Owns: nothing.
+ * Threads: the one that holds the visit state; time is a parameter.
+ * Source: BUbiNG, keepAliveTime. */
 #ifndef FRONTIER_VISIT_VISIT_TURN_H
 #define FRONTIER_VISIT_VISIT_TURN_H
 

@@ -16,7 +16,8 @@
  * count while the host is open. Failures and errors of the server (500) neither count nor end a
  * run.
  *
- * Owns: the numbers of its pages. Threads: the one that holds the visit state; no I/O, no clock. */
+ * Owns: the numbers of its pages.
+ * Threads: the one that holds the visit state; no I/O, no clock. */
 #ifndef FRONTIER_VISIT_WALL_RUN_H
 #define FRONTIER_VISIT_WALL_RUN_H
 

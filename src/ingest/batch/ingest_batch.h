@@ -109,7 +109,8 @@ IngestOptions ingest_options(const Config *config);
 /* Ingest live: the configuration as it changes while ingest runs, on its way to its thread.
  *
  * What: any thread puts what holds now; the ingest thread takes it before each batch.
- * Owns: a copy. Threads: as said. */
+ * Owns: a copy.
+ * Threads: as said. */
 
 typedef struct IngestLive {
     Mutex mutex; /* RANK_TABLE; guards config */

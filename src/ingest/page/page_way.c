@@ -24,7 +24,8 @@
  * limits.feeds_per_host feeds into the crawl, those that are found first, on whichever host the
  * feeds are; links to further ones are dropped. A feed at a host that is out of scope never comes
  * here: it was refused as any link is.
- * Owns: nothing. Threads: ingest, inside the batch's transaction. */
+ * Owns: nothing.
+ * Threads: ingest, inside the batch's transaction. */
 static Result linked_feeds_is_admitted(Batch *batch, const ParsedPage *page, const char *url,
                                        bool *admitted)
 {

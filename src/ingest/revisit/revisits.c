@@ -42,8 +42,10 @@ typedef struct RevisitLine {
  * that a visit has followed, by itself or because of them, those that found the page changed count
  * as true, and (true + 1) / (n + 2) must not be below schedule.signal_trust. A signal is noted in
  * any case, and the next visit of the page says whether it was true. A lastmod that is a day
- * without a time is that day's beginning. Owns: nothing. Threads: ingest, inside the batch's
- * transaction. Errors: RESULT_DAMAGED and those of the tables. */
+ * without a time is that day's beginning.
+ * Owns: nothing.
+ * Threads: ingest, inside the batch's transaction.
+ * Errors: RESULT_DAMAGED and those of the tables. */
 
 /* Entries of one sitemap that are looked up at a visit; those behind them are told by the next
  * ones.

@@ -3,7 +3,9 @@
  * What: reads the page once more from its first byte, in pieces: from its file (body_spool.h), or,
  * when only decoding made it long, from memory. Each piece is decoded, hashed, and told to the HTML
  * parser. So memory does not grow with the page, up to parse.max_bytes. Of several content codings
- * in a row only the kept part is read. Owns: a buffer, and the hash. Threads: the parser's. */
+ * in a row only the kept part is read.
+ * Owns: a buffer, and the hash.
+ * Threads: the parser's. */
 #ifndef PAGE_TOOL_LONG_PAGE_H
 #define PAGE_TOOL_LONG_PAGE_H
 

@@ -4,8 +4,9 @@
  * line (the language is the one that the text shows, text_language.h, else the one that the page
  * says); the answer is a number from 0 to 1, or a JSON object with such a "score".
  * QUESTION_FASTTEXT: title and text on one line; the answer is what `fasttext predict-prob MODEL -
- * -1` prints: labels and their probabilities, of which the wanted label's is the score. Owns:
- * nothing. Threads: pure functions. */
+ * -1` prints: labels and their probabilities, of which the wanted label's is the score.
+ * Owns: nothing.
+ * Threads: pure functions. */
 #ifndef PAGE_TOOL_PAGE_QUESTION_H
 #define PAGE_TOOL_PAGE_QUESTION_H
 

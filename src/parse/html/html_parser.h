@@ -63,7 +63,8 @@ void skim(const char *text, size_t length, HtmlTree *tree, Digest *digest);
  * What: without a taker all references of a page are resolved at its end, and links are collected
  * up to the limits of HtmlOptions. With a taker (HtmlLinkTaker) they are resolved in batches while
  * the page is read. A base element counts for the links before it as well: when it comes behind the
- * first batch, the page is read again with that base. Owns: nothing; its state is in HtmlParser.
+ * first batch, the page is read again with that base.
+ * Owns: nothing; its state is in HtmlParser.
  * Threads: the parser's. */
 
 /* Before a page. */

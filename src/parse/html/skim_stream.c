@@ -7,7 +7,9 @@
 /* The steps of a SkimStream: one token each, read from its window.
  *
  * What: a step reads the token at p and tells the reader; what is to follow is in the stream's
- * place. Owns: nothing. Threads: the stream's. */
+ * place.
+ * Owns: nothing.
+ * Threads: the stream's. */
 
 /* ---- tags ---- */
 

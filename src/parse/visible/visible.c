@@ -49,7 +49,8 @@ static void visible_facts_title(VisibleFacts *facts, const char *text, size_t le
  *
  * What: the tokenizer of HTML text (13.2.5 of the standard), with the same view of tags, comments
  * and raw text as parse/html/html_parser.h. In: UTF-8 without NUL, of any content: nothing here
- * fails. Threads: belongs to one thread. Takes time linear in the length of the text. */
+ * fails.
+ * Threads: belongs to one thread. Takes time linear in the length of the text. */
 
 typedef struct Markup {
     VisibleTree *tree;

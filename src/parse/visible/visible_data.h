@@ -4,12 +4,12 @@
  * character references decoded.
  *
  *   json_ld      the text of each <script type="application/ld+json">, a string, well formed or not
- *   microdata    [{"type": ["https://schema.org/Book"], "id": "...", "properties": {"name":
- * ["..."], "author": [{"type": ...}]}}], as the standard makes JSON of it; type and id only where
- * the item has them, and references not made absolute opengraph    [{"property": "og:title",
- * "content": "..."}], of each meta element whose property has a colon, or whose name begins with
- * "og:" or "twitter:" hreflang     [{"hreflang": "de", "href": "/de/"}], of <link rel=alternate
- * hreflang>
+ *   microdata    [{"type": ["https://schema.org/Book"], "id": "...", "properties":
+ *                {"name": ["..."], "author": [...]}}], as the standard makes JSON of it; type and
+ *                id only where the item has them, and references not made absolute
+ *   opengraph    [{"property": "og:title", "content": "..."}], of each meta element whose property
+ *                has a colon, or whose name begins with "og:" or "twitter:"
+ *   hreflang     [{"hreflang": "de", "href": "/de/"}], of <link rel=alternate hreflang>
  *
  * An element takes part when it belongs to the document: not in a template, not in a drawing.
  * visible_stack.h tells where elements begin and end, visible.h the text; hidden text counts.

@@ -7,7 +7,8 @@
  * Owns: the text that is written. Its room is made beforehand for a whole document: a document
  * never makes more text than ENTITY_ROOM(its length) (a tag of three bytes makes two line feeds at
  * most).
- * Threads: belongs to one thread. Invariants:
+ * Threads: belongs to one thread.
+ * Invariants:
  *  1. Nothing collapsible is written before it is known what follows: a space that ends a line is
  *     never there, and line breaks at the end of the document are never written.
  * Errors: RESULT_MEMORY, at visible_lines_begin only.

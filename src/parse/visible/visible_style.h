@@ -12,7 +12,8 @@
  *
  * Owns: sheets, which are kept from page to page by a hash of their text, VISIBLE_SHEETS_BYTES of
  * text at most; the elements of the page. Strings of the page are borrowed until the next one.
- * Threads: belongs to one thread. Invariants:
+ * Threads: belongs to one thread.
+ * Invariants:
  *  1. elements[] are the open elements and, behind each, its children that were closed, without
  *     theirs: the siblings before an element stand right before it, up to its parent.
  *  2. Matching takes at most VISIBLE_STYLE_STEPS for each byte of the page, and then sheets hold no

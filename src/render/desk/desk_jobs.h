@@ -22,9 +22,10 @@
  * they may take, or nothing else is left to do: what other pages have brought counts as left until
  * it is written down. So a host of hostile pages costs the others a glance, and many such hosts
  * cost them a few glances at once and a twentieth from then on; and in a crawl of heavy pages no
- * browser stands idle. Owns: its memory of jobs under way. Table, database and configuration are
- * borrowed. Threads: all functions but those of turns lock. Invariants: a job is taken by one
- * thread at a time, and again only when ingest has changed it. */
+ * browser stands idle.
+ * Owns: its memory of jobs under way. Table, database and configuration are borrowed.
+ * Threads: all functions but those of turns lock.
+ * Invariants: a job is taken by one thread at a time, and again only when ingest has changed it. */
 #ifndef RENDER_DESK_DESK_JOBS_H
 #define RENDER_DESK_DESK_JOBS_H
 

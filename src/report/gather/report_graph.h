@@ -2,9 +2,9 @@
  *
  * What: depth, links per page, broken links and the pages that have them, redirects, and hosts that
  * answer with nothing but refusals. One pass reads the pages, a second one the lists of links. Read
- * transactions are short, so that a running crawl is not disturbed. Memory: 16 bytes for each host,
- * 64 for each broken page, of which at most REPORT_BROKEN_MAX are looked at; further ones are
- * counted.
+ * transactions are short, so that a running crawl is not disturbed.
+ * Memory: 16 bytes for each host, 64 for each broken page, of which at most REPORT_BROKEN_MAX are
+ * looked at; further ones are counted.
  * Owns: its lists.
  * Threads: one. */
 #ifndef REPORT_GATHER_REPORT_GRAPH_H

@@ -5,9 +5,9 @@
  *
  *   DIR/dedup/originals    date, URL and whole digest of each, one behind the other
  *   DIR/dedup/payloads     the first 8 bytes of the digest and the place in originals, ascending
- *   DIR/dedup/urls         a hash of the URL and the date of each that was captured lately,
- * ascending; when that is asked for DIR/dedup/sources      path, size and time of the files they
- * were made of; written last
+ *   DIR/dedup/urls         when that is asked for: a hash of the URL and the date of each that was
+ *                          captured lately, ascending
+ *   DIR/dedup/sources      path, size and time of the files they were made of; written last
  *
  * All digests are one generation of DRUM, which one merge puts in order: sequential bytes, whatever
  * the memory. Behind that the index never changes, and nothing of it is in memory: since digests

@@ -5,7 +5,8 @@
  * without fractions; a member for each record, one for all, or no compression (foreign_reader.h).
  * What cannot be read is passed over: a record ends at the latest where a member begins with a
  * record, and after damage reading goes on where the next one begins. The strict reader of our own
- * files is store/archive/warc_reader.h. Owns: its stream; a record is borrowed until the next call.
+ * files is store/archive/warc_reader.h.
+ * Owns: its stream; a record is borrowed until the next call.
  * Threads: one.
  * Errors: RESULT_NOT_FOUND behind the last record; RESULT_DAMAGED: foreign_reader_problem says
  * what, foreign_reader_pass goes on; RESULT_IO, RESULT_MEMORY.
@@ -26,11 +27,12 @@
  * What: gzip (members one after the other, or one for all), Zstandard (frames; the file may begin
  * with the dictionary that they need), or neither, as the first bytes say. Bytes are decompressed
  * as they are asked for, and never beyond the member that they begin in unless the caller goes on
- * to the next, because in most archives a member is a record. Owns: the mapping of the file, its
- * codecs and the bytes that were not taken yet. Threads: one. Errors: RESULT_DAMAGED: the member
- * cannot be decompressed further; RESULT_NOT_FOUND: no file; RESULT_IO, RESULT_MEMORY, RESULT_LIMIT
- * (more bytes than the limit at once). Source: the IIPC's "Zstandard compression for WARC files"
- * for dictionaries. */
+ * to the next, because in most archives a member is a record.
+ * Owns: the mapping of the file, its codecs and the bytes that were not taken yet.
+ * Threads: one.
+ * Errors: RESULT_DAMAGED: the member cannot be decompressed further; RESULT_NOT_FOUND: no file;
+ * RESULT_IO, RESULT_MEMORY, RESULT_LIMIT (more bytes than the limit at once).
+ * Source: the IIPC's "Zstandard compression for WARC files" for dictionaries. */
 
 typedef struct ForeignStream ForeignStream;
 

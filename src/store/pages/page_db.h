@@ -36,9 +36,10 @@
  * 5. After a sync or a write has failed (page_db_error_io) nothing is committed any more: the
  * system may have dropped the pages that it could not write, and would call the next sync a
  * success. A commit writes only pages that the one before does not use, so that one is whole, and
- * is what the next opening finds. Errors: the returned code; db->error has the words of the last
- * call that failed. After any failure the database is as before the call. Source: seeds 000 and
- * 003; DESIGN section 4. */
+ * is what the next opening finds.
+ * Errors: the returned code; db->error has the words of the last call that failed. After any
+ * failure the database is as before the call.
+ * Source: seeds 000 and 003; DESIGN section 4. */
 #ifndef STORE_PAGES_PAGE_DB_H
 #define STORE_PAGES_PAGE_DB_H
 

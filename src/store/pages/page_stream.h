@@ -2,11 +2,12 @@
  *
  * What: a stream goes on behind its last element in the database as it is then, a piece at a time
  * in a short read transaction. So it sees what is added behind that element, keeps no page of LMDB
- * from being used again, and no writer waits for it. Owns: a stream owns its buffers; the PageDB is
- * borrowed. Threads: a
- * stream belongs to one thread. Errors: `next` fills in its arguments only when it returns
- * stream_state_next. After stream_state_error the database's Error has the words. Source: seeds 000
- * and 003, "LinkStream", "HashInfoStream", "HashIdxStream". */
+ * from being used again, and no writer waits for it.
+ * Owns: a stream owns its buffers; the PageDB is borrowed.
+ * Threads: a stream belongs to one thread.
+ * Errors: `next` fills in its arguments only when it returns stream_state_next. After
+ * stream_state_error the database's Error has the words.
+ * Source: seeds 000 and 003, "LinkStream", "HashInfoStream", "HashIdxStream". */
 #ifndef STORE_PAGES_PAGE_STREAM_H
 #define STORE_PAGES_PAGE_STREAM_H
 

@@ -5,9 +5,12 @@
  * (JOURNAL_SCHEDULE, by host), and are done together: when the list is full, before a change of the
  * host's entries to which they matter, and at the latest by the journal's sweep. Whoever reads a
  * host's entries leaves out those of its list. How many there are in all lists is a number of the
- * table of hosts. Owns: nothing. Threads: as schedule.h. Invariants: 1. What is in a list is in the
- * table. 2. The level of a host in the table of hosts is that of its first entry that is left; a
- * host without any is not there. Errors: LMDB codes. */
+ * table of hosts.
+ * Owns: nothing.
+ * Threads: as schedule.h.
+ * Invariants: 1. What is in a list is in the table. 2. The level of a host in the table of hosts is
+ * that of its first entry that is left; a host without any is not there.
+ * Errors: LMDB codes. */
 #ifndef STORE_SCHEDULE_SCHEDULE_GONE_H
 #define STORE_SCHEDULE_SCHEDULE_GONE_H
 

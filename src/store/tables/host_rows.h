@@ -204,9 +204,10 @@ void host_parking_cure(HostRecord *record);
  * What: an entry for each host that has failed, or is outside its hours, has something scheduled
  * and is to be tried again, in order of time. So the number of such hosts and the first of them are
  * known without looking at the other hosts. An entry follows from the host's record (host_rows.h);
- * whoever writes the record keeps the entry in step. Owns: the handle; the table belongs to the
- * environment. Threads: writers in the write transaction, readers in any read transaction. Errors:
- * RESULT_FULL, RESULT_IO and the like. */
+ * whoever writes the record keeps the entry in step.
+ * Owns: the handle; the table belongs to the environment.
+ * Threads: writers in the write transaction, readers in any read transaction.
+ * Errors: RESULT_FULL, RESULT_IO and the like. */
 
 typedef MDB_dbi WaitRows; /* its handle */
 #define WAIT_TABLE "waits"
