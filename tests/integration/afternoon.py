@@ -70,7 +70,7 @@ class Afternoon:
     """Runs commands as they are shown, in a directory of its own."""
 
     def __init__(self, path, web, server):
-        self.path, self.crawl = path, None
+        self.path, self.crawl, self.missed = path, None, []
         self.environment = dict(os.environ, PATH=f"{path}/bin:{os.environ['PATH']}", RAGNO_DNS_SERVERS=f"127.0.0.1:{web.dns}",
                                 RAGNO_FETCH_PORT_MAP=f"80:{server.port}", RAGNO_FETCH_ALLOW_ADDRESSES="127.0.0.0/8")
         os.mkdir(path + "/bin")
@@ -106,12 +106,13 @@ class Afternoon:
     def begin(self, command):
         self.crawl = subprocess.Popen(["sh", "-c", "exec " + command.rstrip("&")], cwd=self.path, env=self.environment,
                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.wait(lambda: all(len(self.asked(name)) > 20 for name in SITES))
+        self.wait("pages of all sites", lambda: all(len(self.asked(name)) > 20 for name in SITES))
         return ""
 
-    def wait(self, condition):
-        """Until it holds, or no crawl runs that could bring it about."""
-        return harness.until(lambda: condition() or self.crawl.poll() is not None) and self.crawl.poll() is None
+    def wait(self, what, condition):
+        """Until it holds; missed knows what did not come, as when no crawl runs that could bring it about."""
+        if not harness.until(lambda: condition() or self.crawl.poll() is not None) or not condition():
+            self.missed.append(what)
 
 
 def told(afternoon, command):
@@ -121,19 +122,19 @@ def told(afternoon, command):
         return afternoon.begin(command)
     if command.startswith("ragno backup"):  # something has come since the erasure
         asked = len(afternoon.asked(*others))
-        afternoon.wait(lambda: len(afternoon.asked(*others)) > asked + 50)
+        afternoon.wait("pages behind the erasure", lambda: len(afternoon.asked(*others)) > asked + 50)
     if command.startswith("ragno ctl disk/crawl stop"):  # and since the disk was full
         asked = len(afternoon.asked(*others))
-        afternoon.wait(lambda: len(afternoon.asked(*others)) > asked + 50)
+        afternoon.wait("pages behind the full disk", lambda: len(afternoon.asked(*others)) > asked + 50)
     if "--absent" in command:
-        afternoon.wait(lambda: glob.glob(afternoon.path + "/disk/crawl/warc/*-00002*"))
+        afternoon.wait("another WARC file", lambda: glob.glob(afternoon.path + "/disk/crawl/warc/*-00002*"))
     if command.startswith("cut"):
-        afternoon.wait(lambda: len(afternoon.lines("alerts")) == 2)
+        afternoon.wait("two alerts", lambda: len(afternoon.lines("alerts")) == 2)
     output = afternoon.shell(command)
     if command.startswith("dd"):
-        afternoon.wait(lambda: afternoon.limit() == "disk")
+        afternoon.wait("a full disk", lambda: afternoon.limit() == "disk")
     if command.startswith("rm"):
-        afternoon.wait(lambda: afternoon.limit() != "disk")
+        afternoon.wait("room again", lambda: afternoon.limit() != "disk")
     if command.endswith("stop"):
         afternoon.crawl.wait(harness.PATIENCE_S)
     return output
@@ -184,6 +185,7 @@ def as_it_is_told(report, path):
             if not WRITE:
                 report.same_set(command.split("\n")[0], masked(output), masked(shown))
             judged(report, afternoon, command, output, moments)
+        report.equal("all that was waited for has come", afternoon.missed, [])
         shutil.copytree(path + "/disk/crawl", path + "/crawl")
     if WRITE:
         with open(DOCUMENT, "w", encoding="utf-8") as file:
