@@ -142,7 +142,7 @@ def newer_format(report, web, directory):
                    check=True)
     result = harness.crawl(web, directory, timeout=20)
     report.check("a newer format is refused", result.returncode == 17 and
-                 "version" in result.stderr, f"exit {result.returncode}: {result.stderr[-400:]}")
+                 "a newer ragno reads it" in result.stderr, f"exit {result.returncode}: {result.stderr[-400:]}")
 
 
 def on_small_disk(report, path, size, web, script, *options):

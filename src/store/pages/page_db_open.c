@@ -231,8 +231,11 @@ static int look_at_content(PageDB *db, MDB_txn *txn, bool *is_ours)
     if (version != PAGE_DB_FORMAT_VERSION) {
         char text[MESSAGE_BYTES];
         (void)snprintf(text, sizeof text,
-                       "the database has format version %llu, this program reads version %u",
-                       (unsigned long long)version, PAGE_DB_FORMAT_VERSION);
+                       "the database has format version %llu, this program reads version %u (%s)",
+                       (unsigned long long)version, PAGE_DB_FORMAT_VERSION,
+                       version < PAGE_DB_FORMAT_VERSION
+                           ? "`ragno import` brings its WARC files into a new crawl"
+                           : "a newer ragno reads it");
         return page_db_fail(db, page_db_error_version, text);
     }
     *is_ours = true;
