@@ -20,11 +20,6 @@ static const char why_usage[] =
     "that another agent found, how it was found there; with --here nobody is asked.\n"
     "Exit: 0 known, 1 unknown, 2 not a URL.\n";
 
-static bool why_command_is_in_flight(void *directory, const char *url)
-{
-    return control_link_is_in_flight(directory, url);
-}
-
 static int why_command_print(const Buffer *out, Result rc, int status)
 {
     bool written =
@@ -135,8 +130,7 @@ static int why_command_run(CrawlView *view, const char *url, bool json, bool her
     int status = 0;
     const WallTime now = wall_now();
     WhySources sources = crawl_view_why_sources(view, now);
-    sources.is_in_flight = why_command_is_in_flight;
-    sources.context = view->directory;
+    sources.is_in_flight = control_link_is_in_flight;
     Result rc = why_find(&why, &sources, url, &error);
     if (rc == RESULT_OK) {
         status = why_command_answer(view, &why, now, json, here);

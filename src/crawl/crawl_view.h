@@ -48,7 +48,7 @@ typedef struct CrawlView {
 int crawl_view_open(CrawlView *view, const char *command, const char *directory);
 void crawl_view_close(CrawlView *view);
 /* What `ragno why` and `ragno top` ask about a URL; borrows from the view. The caller sets
- * is_in_flight, its context and log_bytes. */
+ * is_in_flight and log_bytes. */
 WhySources crawl_view_why_sources(const CrawlView *view, WallTime now);
 
 #endif

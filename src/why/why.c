@@ -530,7 +530,7 @@ static WhyState why_state_of(const Why *why, const WhySources *from)
     if (!why->is_known) {
         return why->trail.is_skipped ? WHY_REFUSED : WHY_UNKNOWN;
     }
-    if (from->is_in_flight != NULL && from->is_in_flight(from->context, why->url)) {
+    if (from->is_in_flight != NULL && from->is_in_flight(from->directory, why->url)) {
         return WHY_IN_FLIGHT;
     }
     if (why->is_queued && !(gone && !answered)) {

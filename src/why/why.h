@@ -102,8 +102,7 @@ typedef struct WhySources {
     const Config *config;        /* may be NULL: nothing is judged */
     bool is_running;             /* a crawl is at work in the directory */
     /* Asks that crawl whether it is fetching a URL right now; NULL: nobody to ask. */
-    bool (*is_in_flight)(void *context, const char *url);
-    void *context;
+    bool (*is_in_flight)(const char *directory, const char *url);
     size_t log_bytes;    /* of the logs that are read, from their end; 0 = all, rotated ones too */
     const StaySet *stay; /* where the seeds are; NULL unless scope.stay is set */
     WallTime now;

@@ -89,7 +89,7 @@ static void the_screen_at_80x24(void)
         " h3.test                          4,997    1.50          waits 2.0 s\n"
         " http://h4.test                   4,996    1.50          ready\n"
         "\n\n\n\n\n\n\n\n"
-        "q leave  ? keys  o order  / find  enter host  w why  f flights  p pause  d deny\n";
+        "q leave  ? keys  o order  / find  enter host  p pause  d deny\n";
     TopModel model;
     char second[sizeof status + 64];
     top_model_init(&model, "/data/crawl");
@@ -228,16 +228,12 @@ static void keys_ask_for_what_the_help_says(void)
     type(&model, "/q"); /* a letter of the filter, no command */
     CU_ASSERT_EQUAL(top_input_key(&model, KEY_IS_ESCAPE, 13), WISH_NOTHING);
     CU_ASSERT_STRING_EQUAL(model.filter, "ab");
-    type(&model, "whttp://x/");
-    CU_ASSERT_EQUAL(top_input_key(&model, '\r', 13), WISH_WHY);
-    CU_ASSERT_STRING_EQUAL(model.subject, "http://x/");
-    CU_ASSERT_EQUAL(model.screen, TOP_WHY);
-    CU_ASSERT_EQUAL(top_input_key(&model, 'q', 13), WISH_NOTHING); /* back to the list */
-    CU_ASSERT_EQUAL(model.screen, TOP_HOSTS);
     CU_ASSERT_EQUAL(top_input_key(&model, KEY_IS_DOWN, 13), WISH_NOTHING);
     CU_ASSERT_EQUAL(top_input_key(&model, KEY_IS_ENTER, 13), WISH_DETAILS);
     CU_ASSERT_STRING_EQUAL(model.subject, "https://h1.test");
-    (void)top_input_key(&model, 'q', 13);
+    CU_ASSERT_EQUAL(model.screen, TOP_DETAILS);
+    CU_ASSERT_EQUAL(top_input_key(&model, 'q', 13), WISH_NOTHING); /* back to the list */
+    CU_ASSERT_EQUAL(model.screen, TOP_HOSTS);
     type(&model, "s30s");
     CU_ASSERT_EQUAL(top_input_key(&model, KEY_IS_ENTER, 13), WISH_DELAY);
     CU_ASSERT_STRING_EQUAL(model.input, "30s");
@@ -249,7 +245,6 @@ static void keys_ask_for_what_the_help_says(void)
     CU_ASSERT_EQUAL(top_input_key(&model, 'a', 13), WISH_ALLOW);
     CU_ASSERT_EQUAL(top_input_key(&model, 'v', 13), WISH_VISIT);
     CU_ASSERT_EQUAL(top_input_key(&model, 'r', 13), WISH_REVIVE);
-    CU_ASSERT_EQUAL(top_input_key(&model, 'f', 13), WISH_FLIGHTS);
     (void)top_input_key(&model, KEY_IS_ESCAPE, 13);
     CU_ASSERT_EQUAL(top_input_key(&model, 'q', 13), WISH_LEAVE);
     top_model_destroy(&model);
@@ -279,10 +274,10 @@ static void texts_scroll_and_stop_at_their_end(void)
         (void)buffer_printf(&text, "line %d\n", i);
     }
     top_model_init(&model, "d");
-    model.screen = TOP_WHY;
-    top_model_text(&model, TOP_FLIGHTS, strdup("too late")); /* nobody waits for it */
+    top_model_text(&model, TOP_DETAILS, strdup("too late")); /* nobody waits for it */
     CU_ASSERT_PTR_NULL(model.text);
-    top_model_text(&model, TOP_WHY, buffer_detach(&text));
+    model.screen = TOP_DETAILS;
+    top_model_text(&model, TOP_DETAILS, buffer_detach(&text));
     (void)top_input_key(&model, KEY_IS_END, 13);
     char *shown = drawn(&model, 24, 80);
     CU_ASSERT_PTR_NOT_NULL(strstr(shown, "\n line 99\n"));

@@ -330,8 +330,6 @@ static const char *top_view_help(void)
            "left, right, o   the order: queue, speed, errors, waiting, pages, bytes, slowest\n"
            "/                only hosts whose name contains a word; empty: all\n"
            "enter            all about the host that is chosen; q or escape: back\n"
-           "f                what is being fetched, the longest first\n"
-           "w                all about one URL: ragno why\n"
            "p                pause the crawl, or go on\n"
            "s                slow the host that is chosen: a longer pause between two fetches\n"
            "d                deny the host that is chosen: nothing of it is fetched any more\n"
@@ -347,11 +345,8 @@ static const char *top_view_help(void)
 
 static void draw_text(TopModel *model, Canvas *canvas)
 {
-    static const char *const titles[] = {[TOP_HOSTS] = "",
-                                         [TOP_DETAILS] = "host",
-                                         [TOP_WHY] = "why",
-                                         [TOP_FLIGHTS] = "being fetched",
-                                         [TOP_HELP] = "keys"};
+    static const char *const titles[] = {
+        [TOP_HOSTS] = "", [TOP_DETAILS] = "host", [TOP_HELP] = "keys"};
     const char *text = model->screen == TOP_HELP ? top_view_help()
                        : model->text == NULL     ? "...\n"
                                                  : model->text;
@@ -391,7 +386,6 @@ static void draw_last_line(const TopModel *model, Canvas *canvas)
         static const char *const questions[] = {
             [PROMPT_NONE] = "",
             [PROMPT_FILTER] = "hosts that contain: ",
-            [PROMPT_URL] = "why, about which URL: ",
             [PROMPT_DELAY] =
                 "pause between two fetches of the host (such as 30s; empty: as configured): ",
             [PROMPT_DENY] = "deny the host, so that nothing of it is fetched any more? (y/n) "};
@@ -406,11 +400,10 @@ static void draw_last_line(const TopModel *model, Canvas *canvas)
         (void)canvas_text(canvas, row, 0, canvas->columns, model->is_bad ? STYLE_BAD : STYLE_GOOD,
                           model->message);
     } else {
-        (void)canvas_text(
-            canvas, row, 0, canvas->columns, STYLE_DIM,
-            model->screen == TOP_HOSTS
-                ? "q leave  ? keys  o order  / find  enter host  w why  f flights  p pause  d deny"
-                : "q back  ? keys  up, down: scroll");
+        (void)canvas_text(canvas, row, 0, canvas->columns, STYLE_DIM,
+                          model->screen == TOP_HOSTS
+                              ? "q leave  ? keys  o order  / find  enter host  p pause  d deny"
+                              : "q back  ? keys  up, down: scroll");
     }
 }
 
@@ -444,7 +437,7 @@ static const char top_usage[] =
     "       ragno top nats://HOST:PORT/NAME [--credentials FILE]   of all agents of a cluster\n"
     "A live screen of a crawl (default ./crawl): rates, what limits it, and its hosts by\n"
     "queue, speed, errors, waiting. Keys pause it, slow or deny a host, and tell all\n"
-    "about a host or a URL; ? lists them. The crawl runs on when it is left.\n";
+    "about it; ? lists them. The crawl runs on when it is left.\n";
 
 /* False: the user leaves. */
 static bool take_keys(TopModel *model, TopFeed *feed)

@@ -11,109 +11,12 @@
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
 #include "crawl/control/control_link.h"
-#include "frontier/visit/host_situation.h"
 #include "logs/log_text.h"
-#include "report/write/report_words.h"
-#include "store/pages/page_db_read.h"
-#include "store/schedule/schedule_read.h"
-#include "why/why.h"
-#include "why/why_text.h"
-
-/* Top about: what `ragno top` tells about one host.
- *
- * What: the record of the host, its state, and what it does next, read from the crawl's database in
- * one short transaction.
- * Threads: one.
- * Errors: RESULT_IO. */
-
-#define QUEUED_SHOWN 20u
-
-static void put_fact(Buffer *text, const char *name, uint64_t n)
-{
-    char words[WORDS_BYTES];
-    (void)buffer_printf(text, "%-18s %s\n", name, words_count(n, words));
-}
-
-static void top_about_put_record(Buffer *text, const HostRecord *record, WallTime now)
-{
-    char words[WORDS_BYTES];
-    HostSituation situation = host_situation_of(record, now.us / 1000);
-    (void)buffer_append_string(text, "state              ");
-    (void)host_situation_tell(&situation, now.us / 1000, text);
-    (void)buffer_append_char(text, '\n');
-    put_fact(text, "requests", record->fetches);
-    put_fact(text, "pages", record->pages);
-    put_fact(text, "duplicates", record->duplicates);
-    (void)buffer_printf(text, "received           %s\n", words_bytes((double)record->bytes, words));
-    (void)buffer_printf(
-        text, "a request takes    %s\n",
-        words_ms(record->fetches == 0 ? 0 : (double)record->fetch_ms / record->fetches, words));
-    (void)buffer_printf(text, "answers            2xx %u, 3xx %u, 4xx %u, 5xx %u, none %u\n",
-                        record->by_status[2], record->by_status[3], record->by_status[4],
-                        record->by_status[5], record->by_status[0]);
-    (void)buffer_printf(text, "robots.txt         status %d, version %u, %u URLs forbidden\n",
-                        record->robots_status, record->robots_version, record->robots_denied);
-    if (record->crawl_delay_ms > 0) {
-        (void)buffer_printf(text, "Crawl-delay        %s\n",
-                            words_ms(record->crawl_delay_ms, words));
-    }
-    if (record->last_fetch_ms > 0) {
-        (void)buffer_printf(text, "last request       %s UTC\n",
-                            words_time((WallTime){record->last_fetch_ms * 1000}, words));
-    }
-}
-
-/* What comes next of a host. */
-static void put_queue(const CrawlView *view, MDB_txn *txn, uint32_t host, Buffer *text)
-{
-    ScheduleItem items[QUEUED_SHOWN];
-    Buffer url = {.limit = BUFFER_NO_LIMIT};
-    size_t n = 0;
-    uint64_t all = 0;
-    if (view->schedule == NULL ||
-        schedule_host_count(view->schedule, txn, host, &all) != RESULT_OK ||
-        schedule_head(view->schedule, txn, host, NULL, items, QUEUED_SHOWN, &n) != RESULT_OK) {
-        return;
-    }
-    put_fact(text, "queued", all);
-    (void)buffer_append_string(text, n > 0 ? "\nnext\n" : "");
-    for (size_t i = 0; i < n; i++) {
-        PageRef page;
-        if (page_db_get(view->db, txn, items[i].index, &page, &url) == page_db_error_ok) {
-            (void)buffer_printf(text, "  %2u  %s\n", items[i].level, buffer_string(&url));
-        }
-    }
-    buffer_destroy(&url);
-}
-
-/* Appends lines of text. origin: such as "https://example.org". */
-static Result top_about_host(const CrawlView *view, const char *origin, WallTime now, Buffer *text)
-{
-    MDB_txn *txn = NULL;
-    uint32_t host = 0;
-    HostRecord record;
-    if (page_db_txn_begin(view->db, true, &txn) != page_db_error_ok) {
-        return RESULT_IO;
-    }
-    if (view->hosts == NULL ||
-        page_db_host_find(view->db, txn, origin, strlen(origin), &host) != page_db_error_ok ||
-        host_rows_get(view->hosts, txn, host, &record) != RESULT_OK) {
-        (void)buffer_append_string(text, "nothing is known of it\n");
-    } else {
-        top_about_put_record(text, &record, now);
-        put_queue(view, txn, host, text);
-    }
-    page_db_txn_abort(view->db, txn);
-    return RESULT_OK;
-}
-
-/* ---- The feed of `ragno top` ---- */
 
 #define STATUS_MS       1000
 #define SURVEY_LEAST_MS 2000
 #define ANSWER_MS       5000
 #define QUEUE_ITEMS     64u
-#define LOG_BYTES       ((size_t)64 << 20) /* of the logs that why reads */
 
 /* What the main thread asks for. */
 typedef struct TopAsk {
@@ -192,10 +95,10 @@ static void top_feed_gather(void *context, const ConsoleAgent *agent, const char
     }
 }
 
-/* What agents say, in feed->text, and who does not, in feed->error. command: with a directory. */
-static bool ask_agents(TopFeed *feed, const char *command, const char *const *words, size_t n)
+/* What agents say, in feed->text, and who does not, in feed->error. */
+static bool ask_agents(TopFeed *feed, const char *const *words, size_t n)
 {
-    const char *all[8] = {command};
+    const char *all[8] = {"ctl"};
     memcpy(all + 1, words, n * sizeof *words);
     buffer_reset(&feed->text);
     buffer_reset(&feed->error);
@@ -247,7 +150,7 @@ static bool ask_crawl(TopFeed *feed, const char *const *words, size_t n, Buffer 
 {
     Result rc = RESULT_OK;
     if (feed->console != NULL) {
-        return ask_agents(feed, "ctl", words, n);
+        return ask_agents(feed, words, n);
     }
     buffer_reset(&feed->text);
     buffer_reset(&feed->error);
@@ -299,28 +202,6 @@ static void command(TopFeed *feed, const char *const *words, size_t n, const cha
     feed->next_survey = (MonoTime){0};
 }
 
-static void show_flights(TopFeed *feed)
-{
-    static const char *const words[] = {"flights"};
-    Buffer text = {.limit = BUFFER_NO_LIMIT};
-    bool ok = ask_crawl(feed, words, 1, NULL);
-    const char *at = ok ? buffer_string(&feed->text) : "";
-    while (*at != '\0') {
-        size_t n = strcspn(at, "\n");
-        char *url = NULL;
-        char time[WORDS_BYTES];
-        double ms = strtod(at, &url);
-        (void)buffer_printf(&text, "%12s %.*s\n", words_ms(ms, time), (int)(n - (size_t)(url - at)),
-                            url);
-        at += n + (at[n] == '\n');
-    }
-    if (text.length == 0) {
-        (void)buffer_printf(&text, "%s\n", ok ? "nothing" : buffer_string(&feed->error));
-    }
-    top_feed_show(feed, TOP_FLIGHTS, buffer_string(&text));
-    buffer_destroy(&text);
-}
-
 /* ---- the database ---- */
 
 static void take_survey(TopFeed *feed)
@@ -345,43 +226,8 @@ static void take_survey(TopFeed *feed)
         mono_add_ms(mono_now(), took_ms * 10 > SURVEY_LEAST_MS ? took_ms * 10 : SURVEY_LEAST_MS);
 }
 
-static bool top_feed_is_in_flight(void *context, const char *url)
-{
-    TopFeed *feed = context;
-    const char *words[] = {"flights", url};
-    return ask_crawl(feed, words, 2, NULL) && feed->text.length > 0;
-}
-
-static void show_why(TopFeed *feed, const char *url)
-{
-    Why why;
-    Buffer text = {.limit = BUFFER_NO_LIMIT};
-    Buffer error = {.limit = BUFFER_NO_LIMIT};
-    CrawlView *view = feed->view;
-    WallTime now = wall_now();
-    if (feed->console != NULL) {
-        bool known = ask_agents(feed, "why", &url, 1) || feed->text.length > 0;
-        top_feed_show(feed, TOP_WHY, buffer_string(known ? &feed->text : &feed->error));
-        return;
-    }
-    WhySources sources = crawl_view_why_sources(view, now);
-    sources.is_in_flight = top_feed_is_in_flight;
-    sources.context = feed;
-    sources.log_bytes = LOG_BYTES;
-    if (why_find(&why, &sources, url, &error) == RESULT_OK) {
-        (void)why_write(&why, now, REPORT_AS_TEXT, &text);
-    } else {
-        (void)buffer_printf(&text, "%s\n", buffer_string(&error));
-    }
-    top_feed_show(feed, TOP_WHY, buffer_string(&text));
-    why_destroy(&why);
-    buffer_destroy(&text);
-    buffer_destroy(&error);
-}
-
 static void show_details(TopFeed *feed, const char *origin)
 {
-    Buffer text = {.limit = BUFFER_NO_LIMIT};
     if (feed->console != NULL) {
         /* The agent of a row that is chosen. */
         char *words[] = {(char *)(uintptr_t) "status"};
@@ -393,15 +239,12 @@ static void show_details(TopFeed *feed, const char *origin)
             (void)console_ask_agent(feed->console, (uint16_t)agent, words, 1, top_feed_gather,
                                     feed);
         }
-        top_feed_show(feed, TOP_DETAILS,
-                      buffer_string(feed->text.length > 0 ? &feed->text : &feed->error));
-        return;
+    } else {
+        const char *words[] = {"host", origin};
+        (void)ask_crawl(feed, words, 2, NULL);
     }
-    Result rc = top_about_host(feed->view, origin, wall_now(), &text);
     top_feed_show(feed, TOP_DETAILS,
-                  rc == RESULT_OK ? buffer_string(&text)
-                                  : "the host cannot be read; ragno verify says more\n");
-    buffer_destroy(&text);
+                  buffer_string(feed->text.length > 0 ? &feed->text : &feed->error));
 }
 
 /* ---- what is asked for ---- */
@@ -426,12 +269,6 @@ static void top_feed_serve(TopFeed *feed, const TopAsk *ask)
         break;
     case WISH_DETAILS:
         show_details(feed, ask->subject);
-        break;
-    case WISH_WHY:
-        show_why(feed, ask->subject);
-        break;
-    case WISH_FLIGHTS:
-        show_flights(feed);
         break;
     case WISH_PAUSE:
         command(feed, pause, 1, ask->is_paused ? "it goes on" : "it is paused");

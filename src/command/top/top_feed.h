@@ -2,7 +2,7 @@
  * database, so that the screen never waits.
  *
  *   main --TopAsk--> feed --control socket--> the crawl
- *        <--TopModel--    --survey, why-----> the database
+ *        <--TopModel--    --survey----------> the database
  *
  * What: each second the status; a survey of the hosts every SURVEY_LEAST_MS, or ten times as long
  * as the last one took, whichever is longer; besides, what it is asked for. While nobody answers at

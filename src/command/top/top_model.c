@@ -130,13 +130,6 @@ static void top_input_show(TopModel *model, TopScreen screen, const char *subjec
     }
 }
 
-/* Waits for the text of a screen. */
-static void await_text(TopModel *model, TopScreen screen, const char *subject)
-{
-    top_input_show(model, screen, subject);
-    top_model_text(model, screen, NULL);
-}
-
 /* ---- moving ---- */
 
 static size_t moved(size_t at, size_t n, unsigned key, size_t page)
@@ -185,12 +178,6 @@ static TopWish top_input_answer(TopModel *model)
         (void)snprintf(model->filter, sizeof model->filter, "%s", model->input);
         model->chosen = 0;
         return WISH_LOOK;
-    case PROMPT_URL:
-        if (model->input[0] == '\0') {
-            return WISH_NOTHING;
-        }
-        await_text(model, TOP_WHY, model->input);
-        return WISH_WHY;
     case PROMPT_DELAY:
         return WISH_DELAY;
     case PROMPT_DENY:
@@ -225,7 +212,8 @@ static TopWish top_input_about_host(TopModel *model, unsigned key)
     case 'r':
         return WISH_REVIVE;
     default:
-        await_text(model, TOP_DETAILS, row->origin);
+        top_input_show(model, TOP_DETAILS, row->origin);
+        top_model_text(model, TOP_DETAILS, NULL); /* it is waited for */
         return WISH_DETAILS;
     }
 }
@@ -297,12 +285,6 @@ TopWish top_input_key(TopModel *model, unsigned key, size_t page)
     case 'h':
         top_input_show(model, TOP_HELP, "");
         return WISH_NOTHING;
-    case 'w':
-        top_input_ask(model, PROMPT_URL, "");
-        return WISH_NOTHING;
-    case 'f':
-        await_text(model, TOP_FLIGHTS, "");
-        return WISH_FLIGHTS;
     case 'p':
         return WISH_PAUSE;
     case ' ':

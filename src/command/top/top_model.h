@@ -21,8 +21,6 @@
 typedef enum TopScreen {
     TOP_HOSTS,   /* the list */
     TOP_DETAILS, /* a text about one host */
-    TOP_WHY,     /* a text about one URL */
-    TOP_FLIGHTS, /* a text: what is being fetched */
     TOP_HELP
 } TopScreen;
 
@@ -30,7 +28,6 @@ typedef enum TopScreen {
 typedef enum TopPrompt {
     PROMPT_NONE,
     PROMPT_FILTER,
-    PROMPT_URL,   /* for why */
     PROMPT_DELAY, /* for the host that is selected */
     PROMPT_DENY   /* really? */
 } TopPrompt;
@@ -64,7 +61,7 @@ typedef struct TopModel {
     TopScreen screen;
     char *text;                   /* of screens that are one */
     size_t text_first;            /* line that is shown at the top */
-    char subject[TOP_TEXT_BYTES]; /* host or URL that the text is about */
+    char subject[TOP_TEXT_BYTES]; /* host that the text is about */
 
     TopPrompt prompt;
     char input[TOP_TEXT_BYTES];
@@ -115,11 +112,9 @@ typedef enum TopWish {
     WISH_LEAVE,
     WISH_LOOK,    /* take a survey now: order or filter have changed, or the user asks */
     WISH_DETAILS, /* of the host that is chosen, in model->subject */
-    WISH_WHY,     /* of the URL in model->subject */
-    WISH_FLIGHTS,
-    WISH_PAUSE, /* or resume, whichever it is not */
-    WISH_DELAY, /* of the host in model->subject: model->input, "" = as configured */
-    WISH_DENY,  /* the host in model->subject, and so on */
+    WISH_PAUSE,   /* or resume, whichever it is not */
+    WISH_DELAY,   /* of the host in model->subject: model->input, "" = as configured */
+    WISH_DENY,    /* the host in model->subject, and so on */
     WISH_ALLOW,
     WISH_VISIT,
     WISH_REVIVE

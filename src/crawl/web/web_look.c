@@ -285,12 +285,6 @@ static Result web_look_tell_hosts(WebLook *look, WebQuestion *question)
 
 /* ---- why ---- */
 
-static bool web_look_is_in_flight(void *context, const char *url)
-{
-    const WebLook *look = context;
-    return control_link_is_in_flight(look->directory, url);
-}
-
 /* The configuration as the crawl wrote it at its start: the one in memory belongs to the main
  * thread. */
 static bool web_look_read_config(const WebLook *look, Config *config)
@@ -323,8 +317,7 @@ static Result web_look_tell_why(WebLook *look, WebQuestion *question)
                           .renders = look->store->renders,
                           .config = web_look_read_config(look, &config) ? &config : NULL,
                           .is_running = true,
-                          .is_in_flight = web_look_is_in_flight,
-                          .context = look,
+                          .is_in_flight = control_link_is_in_flight,
                           .log_bytes = WHY_LOG_BYTES,
                           .now = now};
     rc = why_find(&why, &sources, question->text, &error);
