@@ -643,6 +643,76 @@ static void every_kind_is_stored_and_read_strictly(void)
     writer_stop(&writer);
 }
 
+/* Stores an answer of the same second; as: what its payload is a revisit of, or what stands there
+ * then. */
+static void store_at(Writer *writer, const char *url, const char *body, int64_t ms, WarcGroup *as)
+{
+    bool is_gone = strcmp(body, "gone") == 0;
+    WarcFetch fetch =
+        sample_fetch(url, is_gone ? "HTTP/1.1 404 N\r\n\r\n" : "HTTP/1.1 200 OK\r\n\r\n", body);
+    WarcPosition position;
+    fetch.started.us = SAMPLE_DATE.us / 1000000 * 1000000 + ms * 1000;
+    CU_ASSERT_EQUAL(warc_record_fetch(writer->recorder, &fetch, &writer->group), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_append(writer->warc, &writer->group, &position), RESULT_OK);
+    as->has_payload = true;
+    as->payload = writer->group.payload;
+    as->date = writer->group.date;
+    as->id = writer->group.id;
+}
+
+static void expect_visit(const Writer *writer, int32_t status, const char *body)
+{
+    WarcAnswer answer;
+    warc_answer_init(&answer);
+    CU_ASSERT_EQUAL(warc_load_visit(writer->directory.path, "http://example.org/known", 24, status,
+                                    SAMPLE_DATE, &answer),
+                    RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&answer.body), body);
+    warc_answer_destroy(&answer);
+}
+
+/* The index knows no more of a capture's time than its second. */
+static void captures_of_one_second_are_told_apart(void)
+{
+    static const char *const bodies[] = {"first", "second", "gone"};
+    enum { N = sizeof bodies / sizeof *bodies };
+    Writer writer = {.directory = sample_directory()};
+    WarcGroup as = {.has_payload = false};
+    WarcGroup known[N] = {{.has_payload = false}};
+    warc_group_init(&writer.group);
+    WarcRecorderOptions options = {.find = find_last, .find_context = &as};
+    CU_ASSERT_EQUAL_FATAL(warc_recorder_new(&writer.recorder, &options), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(writer_open(&writer, 0, NULL), RESULT_OK);
+    for (int64_t i = 0; i < N; i++) {
+        store_at(&writer, "http://example.org/known", bodies[i], 100 * i, &known[i]);
+    }
+    for (int64_t i = 0; i < N; i++) { /* which refer to them */
+        char url[64];
+        WarcGroup other;
+        (void)snprintf(url, sizeof url, "http://example.org/%s", bodies[i]);
+        as = known[i];
+        store_at(&writer, url, bodies[i], 500 + 100 * i, &other);
+    }
+    WarcGroup third;
+    as = known[0];
+    store_at(&writer, "http://example.org/elsewhere", "third", 900, &third);
+    as.payload = third.payload; /* that of no capture which is referred to */
+    store_at(&writer, "http://example.org/third", "third", 950, &third);
+    commit(&writer);
+    WarcAnswer answer;
+    warc_answer_init(&answer);
+    CU_ASSERT_EQUAL(warc_load(writer.directory.path, "http://example.org/third", 24, &answer),
+                    RESULT_NOT_FOUND);
+    warc_answer_destroy(&answer);
+    expect_answer(&writer, "http://example.org/first", 200, "first", true);
+    expect_answer(&writer, "http://example.org/second", 200, "second", true);
+    expect_answer(&writer, "http://example.org/gone", 404, "gone", true);
+    expect_visit(&writer, 200, "second"); /* the newest of its status */
+    expect_visit(&writer, 404, "gone");
+    expect_visit(&writer, -7, "gone"); /* no answer: the newest */
+    writer_stop(&writer);
+}
+
 static void limit_file_size(rlim_t bytes)
 {
     struct rlimit limit;
@@ -756,6 +826,7 @@ static void a_frame_is_not_believed_beyond_its_blocks(void)
 
 UNIT_MAIN("warc", {"a full disk loses nothing", a_full_disk_loses_nothing},
           {"every kind is stored and read strictly", every_kind_is_stored_and_read_strictly},
+          {"captures of one second are told apart", captures_of_one_second_are_told_apart},
           {"files rotate and are finished by the commit",
            files_rotate_and_are_finished_by_the_commit},
           {"a file that cannot be started leaves nothing behind",

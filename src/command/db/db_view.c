@@ -1,5 +1,6 @@
 #include "command/db/db_view.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -106,13 +107,32 @@ static int db_answer_print_answer(DbView *view, const WarcAnswer *answer, const 
     return db_finish(view, page_db_error_ok);
 }
 
+/* Loads the answer of a page's last visit; of what is no page, such as a robots.txt, the newest. */
+static Result db_answer_load(DbView *view, const char *url, WarcAnswer *answer)
+{
+    PageRef page;
+    uint64_t index = 0;
+    size_t length = strlen(url);
+    int rc = page_db_find(view->db, view->txn, url, length, &index);
+    if (rc == page_db_error_ok) {
+        rc = page_db_get(view->db, view->txn, index, &page, &view->url);
+    }
+    return rc == page_db_error_ok
+               ? warc_load_visit(view->warc, url, length, page.status,
+                                 (WallTime){llround(page.last_crawl * 1e6)}, answer)
+               : warc_load(view->warc, url, length, answer);
+}
+
 int db_answer(DbView *view, const char *url, const DbParts *parts)
 {
     WarcAnswer answer;
     warc_answer_init(&answer);
-    Result rc = warc_load(view->warc, url, strlen(url), &answer);
+    Result rc = db_answer_load(view, url, &answer);
     if (rc == RESULT_NOT_FOUND && db_stands_for(view, url)) {
-        rc = warc_load(view->warc, view->url.data, view->url.length, &answer);
+        Buffer first = view->url;
+        buffer_init(&view->url, BUFFER_NO_LIMIT);
+        rc = db_answer_load(view, buffer_string(&first), &answer);
+        buffer_destroy(&first);
     }
     int status = rc == RESULT_OK ? db_answer_print_answer(view, &answer, parts)
                                  : db_answer_complain(rc, url);

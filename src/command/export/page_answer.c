@@ -1,5 +1,6 @@
 #include "command/export/page_answer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +24,13 @@
 #define KEEP_BYTES   ((size_t)1 << 20)
 #define MAX_RATIO    1000u
 
+/* The capture is of the page's last visit: another is not, whenever it came. */
+#define OF_VISIT ((uint64_t)1 << 63)
+
 typedef struct PagePlace {
-    uint64_t offset;
-    uint32_t file; /* number of its name */
-    uint32_t date; /* seconds since 1970; 0 = the page is not stored */
+    uint64_t offset; /* and OF_VISIT */
+    uint32_t file;   /* number of its name */
+    uint32_t date;   /* seconds since 1970; 0 = the page is not stored */
 } PagePlace;
 
 _Static_assert(sizeof(PagePlace) == PAGE_PLACE_BYTES, "the header says so");
@@ -58,6 +62,7 @@ typedef struct PlaceWalk {
     PageDB *db;
     MDB_txn *txn;
     uint64_t n_lines;
+    Buffer url; /* scratch */
     Result result;
 } PlaceWalk;
 
@@ -127,8 +132,16 @@ static bool place_walk_take_line(void *context, const CdxjEntry *entry)
         return false;
     }
     PagePlace *known = &answers->places[page];
-    if (place.date > known->date ||
-        (place.date == known->date && place.file == known->file && place.offset > known->offset)) {
+    PageRef row;
+    if (page_db_get(walk->db, walk->txn, page, &row, &walk->url) == page_db_error_ok) {
+        WallTime visit = {llround(row.last_crawl * 1e6)};
+        place.offset |= cdxj_is_of_visit(entry, row.status, visit) ? OF_VISIT : 0;
+    }
+    bool is_later =
+        place.date > known->date ||
+        (place.date == known->date && place.file == known->file && place.offset > known->offset);
+    bool as_known = ((place.offset ^ known->offset) & OF_VISIT) == 0;
+    if (as_known ? is_later : place.offset > known->offset) {
         *known = place;
     }
     return true;
@@ -137,6 +150,7 @@ static bool place_walk_take_line(void *context, const CdxjEntry *entry)
 static Result page_answers_find_places(PageAnswers *answers, PageDB *db)
 {
     PlaceWalk walk = {.answers = answers, .db = db};
+    buffer_init(&walk.url, BUFFER_NO_LIMIT);
     void *map = NULL;
     Result rc = place_walk_renew(&walk);
     if (rc == RESULT_OK) {
@@ -149,6 +163,7 @@ static Result page_answers_find_places(PageAnswers *answers, PageDB *db)
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     page_db_txn_abort(db, walk.txn);
+    buffer_destroy(&walk.url);
     return rc == RESULT_OK ? walk.result : rc;
 }
 
@@ -271,7 +286,7 @@ Result page_answers_read(PageAnswers *answers, uint64_t page, const char *url, s
         return RESULT_OK;
     }
     answer->file = answers->names[answers->places[page].file];
-    answer->offset = answers->places[page].offset;
+    answer->offset = answers->places[page].offset & ~OF_VISIT;
     Result rc = page_answer_load(answers, url, length, answer);
     if (rc == RESULT_MEMORY || answers->stored.header.length == 0) {
         return rc == RESULT_MEMORY ? rc : RESULT_OK;

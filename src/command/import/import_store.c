@@ -597,8 +597,8 @@ Result import_store_payload(ImportStore *import, const WarcDigest *digest, Buffe
     Result rc = payload_index_get(import->payloads, db, txn, digest, &original);
     page_db_txn_abort(db, txn);
     if (rc == RESULT_OK) {
-        rc = warc_load(buffer_string(&import->warc_directory), original.uri.data,
-                       original.uri.length, &answer);
+        rc = warc_load_payload(buffer_string(&import->warc_directory), original.uri.data,
+                               original.uri.length, original.date, digest, &answer);
     }
     if (rc == RESULT_OK) {
         buffer_reset(body);

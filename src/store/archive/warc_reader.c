@@ -461,17 +461,53 @@ static Result warc_load_read_capture(WarcReader *reader, const CdxjCapture *capt
     return rc;
 }
 
+/* ---- the record that a revisit refers to ---- */
+
 typedef struct OriginalSearch {
     char timestamp[CLOCK_TEXT_BYTES];
+    const WarcDigest *payload; /* NULL: nothing is said */
+    bool only_same;            /* another payload is another record */
     CdxjCapture *capture;
 } OriginalSearch;
 
+/* An index tells captures of a URL apart by their second, in which there may be several: the
+ * payload says which it is. */
 static bool take_original(void *context, const CdxjEntry *entry)
 {
     OriginalSearch *search = context;
-    bool is_it = !warc_bytes_are(entry->mime, "warc/revisit") &&
-                 memcmp(entry->timestamp.bytes, search->timestamp, entry->timestamp.length) == 0;
-    return !is_it || !cdxj_capture_take(search->capture, entry);
+    WarcDigest digest;
+    if (warc_bytes_are(entry->mime, "warc/revisit") ||
+        memcmp(entry->timestamp.bytes, search->timestamp, entry->timestamp.length) != 0) {
+        return true;
+    }
+    bool is_told = search->payload != NULL && warc_digest_parse(entry->digest, &digest);
+    bool is_same = is_told && memcmp(&digest, search->payload, sizeof digest) == 0;
+    if (is_told && !is_same && search->only_same) {
+        return true;
+    }
+    if (is_same) {
+        *search->capture = (CdxjCapture){.offset = 0};
+    }
+    (void)cdxj_capture_take(search->capture, entry);
+    return !is_same;
+}
+
+static Result search_original(const char *directory, WarcBytes uri, WallTime date,
+                              OriginalSearch *search)
+{
+    *search->capture = (CdxjCapture){.offset = 0};
+    (void)wall_format_seconds(date, search->timestamp);
+    Result rc = cdxj_find(directory, uri.bytes, uri.length, take_original, search);
+    return rc == RESULT_OK && search->capture->filename[0] == '\0' ? RESULT_NOT_FOUND : rc;
+}
+
+Result warc_load_payload(const char *directory, const char *url, size_t length, WallTime date,
+                         const WarcDigest *payload, WarcAnswer *answer)
+{
+    CdxjCapture capture;
+    OriginalSearch search = {.payload = payload, .only_same = true, .capture = &capture};
+    Result rc = search_original(directory, warc_bytes(url, length), date, &search);
+    return rc == RESULT_OK ? warc_load_capture(directory, &capture, url, length, answer) : rc;
 }
 
 Result warc_load_find_original(const char *directory, const WarcRecord *revisit,
@@ -479,16 +515,23 @@ Result warc_load_find_original(const char *directory, const WarcRecord *revisit,
 {
     WarcBytes uri;
     WarcBytes date;
+    WarcBytes value;
+    WarcBytes profile;
     WallTime t;
+    WarcDigest payload;
     OriginalSearch search = {.capture = capture};
-    *capture = (CdxjCapture){.offset = 0};
     if (!warc_record_field(revisit, "warc-refers-to-target-uri", &uri) ||
         !warc_record_field(revisit, "warc-refers-to-date", &date) || !warc_date_parse(date, &t)) {
         return RESULT_DAMAGED;
     }
-    (void)wall_format_seconds(t, search.timestamp);
-    Result rc = cdxj_find(directory, uri.bytes, uri.length, take_original, &search);
-    return rc == RESULT_OK && capture->filename[0] == '\0' ? RESULT_NOT_FOUND : rc;
+    if (warc_record_field(revisit, "warc-payload-digest", &value) &&
+        warc_digest_parse(value, &payload)) {
+        search.payload = &payload;
+    }
+    /* Behind a 304 some programs write the digest of the empty body that came. */
+    search.only_same = warc_record_field(revisit, "warc-profile", &profile) &&
+                       memmem(profile.bytes, profile.length, "identical-payload", 17) != NULL;
+    return search_original(directory, uri, t, &search);
 }
 
 Result warc_load_original(const char *directory, const WarcRecord *revisit, WarcAnswer *answer)
@@ -544,6 +587,14 @@ Result warc_load_capture(const char *directory, const CdxjCapture *capture, cons
     }
     warc_reader_close(reader);
     return rc;
+}
+
+Result warc_load_visit(const char *directory, const char *url, size_t length, int32_t status,
+                       WallTime time, WarcAnswer *answer)
+{
+    CdxjCapture capture;
+    Result rc = cdxj_of_visit(directory, url, length, status, time, &capture);
+    return rc == RESULT_OK ? warc_load_capture(directory, &capture, url, length, answer) : rc;
 }
 
 Result warc_load(const char *directory, const char *url, size_t length, WarcAnswer *answer)

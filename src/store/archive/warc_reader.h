@@ -99,11 +99,18 @@ void warc_answer_destroy(WarcAnswer *answer);
  * a running crawl. RESULT_NOT_FOUND: never captured, or a revisit whose original is not here;
  * RESULT_DAMAGED: a record is broken or is not what the index says (logged); RESULT_MEMORY. */
 Result warc_load(const char *directory, const char *url, size_t length, WarcAnswer *answer);
+/* The same of a page's last visit (cdxj_of_visit). */
+Result warc_load_visit(const char *directory, const char *url, size_t length, int32_t status,
+                       WallTime time, WarcAnswer *answer);
 /* The same with the capture that cdxj_find has found. */
 Result warc_load_capture(const char *directory, const CdxjCapture *capture, const char *url,
                          size_t length, WarcAnswer *answer);
-/* Where the record is that a revisit refers to, by the indices in directory. RESULT_NOT_FOUND: it
- * is not here; RESULT_DAMAGED: the revisit does not say which it is. */
+/* The capture of url in the second of date that has this payload. */
+Result warc_load_payload(const char *directory, const char *url, size_t length, WallTime date,
+                         const WarcDigest *payload, WarcAnswer *answer);
+/* Where the record is that a revisit refers to, by the indices in directory: of captures of one
+ * second the one with its payload. RESULT_NOT_FOUND: it is not here; RESULT_DAMAGED: the revisit
+ * does not say which it is. */
 Result warc_load_find_original(const char *directory, const WarcRecord *revisit,
                                CdxjCapture *capture);
 /* Takes the body of a revisit from the record that it refers to, in the files in directory; answer

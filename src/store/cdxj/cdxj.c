@@ -428,6 +428,46 @@ Result cdxj_newest(const char *directory, const char *url, size_t length, bool r
     return rc == RESULT_OK && capture->filename[0] == '\0' ? RESULT_NOT_FOUND : rc;
 }
 
+#define NOT_MODIFIED 304u /* confirms what was there */
+
+typedef struct OfVisit {
+    CdxjCapture *capture;
+    int32_t status;
+    WallTime time;
+    bool is_found;
+} OfVisit;
+
+bool cdxj_is_of_visit(const CdxjEntry *entry, int32_t status, WallTime time)
+{
+    char last[CLOCK_TEXT_BYTES];
+    (void)wall_format_seconds(time, last);
+    return (entry->status == NOT_MODIFIED || (int64_t)entry->status == status) &&
+           memcmp(entry->timestamp.bytes, last, CDXJ_TIMESTAMP_BYTES) <= 0;
+}
+
+static bool keep_of_visit(void *context, const CdxjEntry *entry)
+{
+    OfVisit *of = context;
+    bool is_it = cdxj_is_of_visit(entry, of->status, of->time);
+    if (is_it && !of->is_found) {
+        of->is_found = true;
+        *of->capture = (CdxjCapture){.offset = 0};
+    }
+    if (is_it == of->is_found) {
+        (void)cdxj_capture_take(of->capture, entry);
+    }
+    return true;
+}
+
+Result cdxj_of_visit(const char *directory, const char *url, size_t length, int32_t status,
+                     WallTime time, CdxjCapture *capture)
+{
+    OfVisit of = {.capture = capture, .status = status, .time = time};
+    *capture = (CdxjCapture){.offset = 0};
+    Result rc = cdxj_find(directory, url, length, keep_of_visit, &of);
+    return rc == RESULT_OK && capture->filename[0] == '\0' ? RESULT_NOT_FOUND : rc;
+}
+
 /* ---- sorting ---- */
 
 static Result cdxj_sort_failed(const char *what, const char *path)

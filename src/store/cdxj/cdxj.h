@@ -103,5 +103,11 @@ bool cdxj_capture_take(CdxjCapture *capture, const CdxjEntry *entry);
  * RESULT_NOT_FOUND: there is none. */
 Result cdxj_newest(const char *directory, const char *url, size_t length, bool revisits,
                    CdxjCapture *capture);
+/* The capture of a page's last visit: the newest of this status, or 304, up to that time;
+ * without one the newest. (A page that has answered well is asked once more when its host fails;
+ * what comes then is an answer, but changes nothing of the page.) */
+bool cdxj_is_of_visit(const CdxjEntry *entry, int32_t status, WallTime time);
+Result cdxj_of_visit(const char *directory, const char *url, size_t length, int32_t status,
+                     WallTime time, CdxjCapture *capture);
 
 #endif
