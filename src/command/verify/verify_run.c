@@ -103,29 +103,24 @@ Result verify_end(const Verify *verify, bool writes, MDB_txn *txn, Result rc)
 
 /* What the records of WARC files say, against each other and against PageDB. */
 
-typedef struct Original {
-    WarcBytes timestamp;
-    bool found;
-} Original;
-
-static bool is_original(void *context, const CdxjEntry *entry)
+/* payload: what WARC-Payload-Digest says; empty: nothing. */
+static MapKey capture_key(WarcBytes uri, WallTime date, WarcBytes payload)
 {
-    Original *original = context;
-    original->found = !warc_bytes_are(entry->mime, "warc/revisit") &&
-                      memcmp(entry->timestamp.bytes, original->timestamp.bytes, 14) == 0;
-    return !original->found;
-}
-
-static MapKey capture_key(WarcBytes uri, const char timestamp[14])
-{
-    return map_key(hash_64(uri.bytes, uri.length, 1) ^ hash_64(timestamp, 14, 2));
+    char timestamp[CLOCK_TEXT_BYTES];
+    return map_key(hash_64(uri.bytes, uri.length, 1) ^
+                   hash_64(wall_format_seconds(date, timestamp), 14, 2) ^
+                   hash_64(payload.bytes, payload.length, 3));
 }
 
 Result verify_remember(Verify *verify, const WarcRecord *record)
 {
-    char timestamp[CLOCK_TEXT_BYTES];
-    return map_put(&verify->originals,
-                   capture_key(record->uri, wall_format_seconds(record->date, timestamp)), verify);
+    WarcBytes payload = warc_bytes("", 0);
+    Result rc =
+        map_put(&verify->originals, capture_key(record->uri, record->date, payload), verify);
+    if (rc == RESULT_OK && warc_record_field(record, "warc-payload-digest", &payload)) {
+        rc = map_put(&verify->originals, capture_key(record->uri, record->date, payload), verify);
+    }
+    return rc;
 }
 
 static bool confirms_unknown(const WarcRecord *record)
@@ -163,20 +158,22 @@ static Result check_revisit(Verify *verify, const char *file, const WarcRecord *
         *stored = false;
         return RESULT_OK;
     }
-    Original original = {.timestamp = warc_bytes(wall_format_seconds(t, timestamp), 14)};
-    Result rc = cdxj_find(verify->warc_directory, uri.bytes, uri.length, is_original, &original);
-    if (rc == RESULT_OK && !original.found &&
-        map_get(&verify->originals, capture_key(uri, timestamp)) == NULL) {
+    CdxjCapture original;
+    WarcBytes payload = warc_bytes("", 0);
+    (void)warc_record_field(record, "warc-payload-digest", &payload);
+    Result rc = warc_load_find_original(verify->warc_directory, record, &original);
+    if (rc == RESULT_NOT_FOUND &&
+        map_get(&verify->originals, capture_key(uri, t, payload)) == NULL) {
         if (verify_is_elsewhere(record)) {
             verify->counts->elsewhere++;
             return RESULT_OK;
         }
         *stored = false;
-        verify_problem(verify, file,
-                       "offset %" PRIu64 ": the original of the revisit is not stored: %.*s %s",
-                       record->offset, (int)uri.length, uri.bytes, timestamp);
+        verify_problem(
+            verify, file, "offset %" PRIu64 ": the original of the revisit is not stored: %.*s %s",
+            record->offset, (int)uri.length, uri.bytes, wall_format_seconds(t, timestamp));
     }
-    return rc;
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
 void verify_companion(Verify *verify, const char *file, const WarcRecord *record,
