@@ -1,5 +1,6 @@
 #include "why/why.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -598,8 +599,9 @@ Result why_find(Why *why, const WhySources *sources, const char *url, Buffer *er
     if (rc == RESULT_OK) {
         CdxjCapture capture;
         Path path;
-        if (cdxj_newest(file_path(&path, "%s/warc", sources->directory), why->url, strlen(why->url),
-                        true, &capture) == RESULT_OK) {
+        WallTime visit = {llround(why->page.last_crawl * 1e6)};
+        if (cdxj_of_visit(file_path(&path, "%s/warc", sources->directory), why->url,
+                          strlen(why->url), why->page.status, visit, &capture) == RESULT_OK) {
             why->is_stored = true;
             memcpy(why->file, capture.filename, sizeof why->file);
             why->offset = capture.offset;
