@@ -6,15 +6,19 @@
 #include "folder_fixture.h"
 #include "unit.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/core/clock.h"
 #include "base/core/hash.h"
+#include "store/lmdb/lmdb_result.h"
 #include "store/pages/page_db.h"
 
 #define SMALL_MAP ((size_t)1 << 20)
@@ -286,10 +290,129 @@ static void threads_work_across_growth(void)
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
 }
 
+/* Adds pages to a database one after the other, so that it has many free pages; returns its file's
+ * pages. */
+static uint64_t fill_loosely(const char *path, PageDB **db)
+{
+    MDB_envinfo info;
+    CU_ASSERT_EQUAL_FATAL(page_db_open(db, path, &(PageDBOptions){.no_sync = true}),
+                          page_db_error_ok);
+    for (uint64_t n = 0; n < 40; n++) {
+        CrawledPage *pages[10];
+        for (uint64_t i = 0; i < 10; i++) {
+            pages[i] = numbered_page(n * 10 + i);
+        }
+        CU_ASSERT_EQUAL(page_db_add_batch(*db, (const CrawledPage *const *)pages, 10, NULL),
+                        page_db_error_ok);
+        for (uint64_t i = 0; i < 10; i++) {
+            crawled_page_delete(pages[i]);
+        }
+    }
+    CU_ASSERT_EQUAL(mdb_env_info(page_db_env(*db), &info), 0);
+    return info.me_last_pgno + 1;
+}
+
+static uint64_t file_pages(const char *path)
+{
+    struct stat st;
+    char file[FOLDER_BYTES + 16];
+    (void)snprintf(file, sizeof file, "%s/data.mdb", path);
+    CU_ASSERT_EQUAL(stat(file, &st), 0);
+    return (uint64_t)st.st_size / 4096;
+}
+
+/* Whether all pages of fill_loosely are there, and no file besides those of a database. */
+static void check_filled(const char *path)
+{
+    PageDB *db = NULL;
+    char file[FOLDER_BYTES + 16];
+    (void)snprintf(file, sizeof file, "%s/data.mdb.new", path);
+    CU_ASSERT_EQUAL(access(file, F_OK), -1);
+    CU_ASSERT_EQUAL_FATAL(page_db_open(&db, path, &(PageDBOptions){.no_create = true}),
+                          page_db_error_ok);
+    for (uint64_t n = 0; n < 400; n++) {
+        CrawledPage *cp = numbered_page(n);
+        PageInfo *pi = NULL;
+        CU_ASSERT_EQUAL(page_db_get_info(db, page_db_hash(cp->url), &pi), page_db_error_ok);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(pi);
+        CU_ASSERT_STRING_EQUAL(pi->url, cp->url);
+        CU_ASSERT_EQUAL(pi->n_crawls, 1);
+        page_info_delete(pi);
+        crawled_page_delete(cp);
+    }
+    page_db_set_persist(db, 0);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+}
+
+static void a_closed_database_has_few_free_pages(void)
+{
+    char path[FOLDER_BYTES];
+    PageDB *db = NULL;
+    folder_name(path, "growpacked");
+    uint64_t before = fill_loosely(path, &db);
+    char left[FOLDER_BYTES + 16];
+    (void)snprintf(left, sizeof left, "%s/data.mdb.new", path);
+    FILE *file = fopen(left, "w"); /* of a process that was killed in the middle of it */
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT(fputs("the beginning", file) >= 0);
+    CU_ASSERT_EQUAL(fclose(file), 0);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+    CU_ASSERT(file_pages(path) < before - before / 8);
+    check_filled(path);
+}
+
+/* The other process says by a byte that it has the database open, and has it until the pipe to it
+ * is closed; then it ends with 0 if its snapshot was whole all the time. */
+static void hold_open(const char *path, int told, int until)
+{
+    MDB_env *env = NULL;
+    MDB_txn *txn = NULL;
+    char byte = 'o';
+    bool well = lmdb_env_open(&env, path, MDB_RDONLY, 8, 0) == 0 &&
+                mdb_txn_begin(env, NULL, MDB_RDONLY, &txn) == 0;
+    well = write(told, &byte, 1) == 1 && read(until, &byte, 1) == 0 && well;
+    MDB_dbi table = 0;
+    MDB_stat stat_;
+    well = well && mdb_dbi_open(txn, "idx2info", 0, &table) == 0 &&
+           mdb_stat(txn, table, &stat_) == 0 && stat_.ms_entries > 0;
+    mdb_txn_abort(txn);
+    mdb_env_close(env);
+    _exit(well ? 0 : 1);
+}
+
+static void a_database_that_another_process_reads_stays_in_its_place(void)
+{
+    char path[FOLDER_BYTES];
+    char byte = 0;
+    PageDB *db = NULL;
+    int told[2], until[2], status = 0;
+    folder_name(path, "growread");
+    uint64_t before = fill_loosely(path, &db);
+    CU_ASSERT_EQUAL_FATAL(pipe2(told, O_CLOEXEC) + pipe2(until, O_CLOEXEC), 0);
+    pid_t reader = fork();
+    if (reader == 0) {
+        (void)close(until[1]);
+        hold_open(path, told[1], until[0]);
+    }
+    CU_ASSERT_EQUAL(read(told[0], &byte, 1), 1);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+    CU_ASSERT(file_pages(path) >= before);
+    for (int i = 0; i < 2; i++) {
+        (void)close(told[i]);
+        (void)close(until[i]);
+    }
+    CU_ASSERT_EQUAL(waitpid(reader, &status, 0), reader);
+    CU_ASSERT_EQUAL(status, 0);
+    check_filled(path);
+}
+
 UNIT_MAIN("page_db_growth",
           {"a page larger than the map makes it grow", a_page_larger_than_the_map_makes_it_grow},
           {"a full map leaves the old content", a_full_map_leaves_the_old_content},
           {"streams of the writing thread do not stop the growth",
            streams_of_the_writing_thread_do_not_stop_the_growth},
           {"a stream sees what comes behind it", a_stream_sees_what_comes_behind_it},
-          {"threads work across growth", threads_work_across_growth})
+          {"threads work across growth", threads_work_across_growth},
+          {"a closed database has few free pages", a_closed_database_has_few_free_pages},
+          {"a database that another process reads stays in its place",
+           a_database_that_another_process_reads_stays_in_its_place})

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/memory/bits.h"
+#include "store/lmdb/lmdb_result.h"
 
 #define HEADER_BYTES 16u
 #define NODE_BYTES   8u
@@ -18,7 +19,8 @@
 #define MAX_DEPTH    32u
 #define MAX_TABLES   64u
 #define NAME_BYTES   64u
-#define META_TRIES   8 /* a writer may be faster than we for so long */
+#define LOCK_MODE    0640 /* of a lock.mdb that is missing: of the user and the group */
+#define META_TRIES   8    /* a writer may be faster than we for so long */
 #define KEY_MOST     511u
 #define PAGE_LEAST   256u
 #define PAGE_MOST    65536u
@@ -568,7 +570,7 @@ static Result lmdb_check_trees(Walk *walk, const char *path, const LmdbCheckOpti
         return RESULT_MEMORY;
     }
     (void)mdb_env_set_mapsize(env, 1); /* LMDB maps as much as there is, instead of a terabyte */
-    if (mdb_env_open(env, path, flags, 0) == 0) {
+    if (lmdb_env_enter(env, path, flags, LOCK_MODE) == 0) {
         rc = lmdb_check_walk_moment(walk, env, options);
         for (int i = 1; i < META_TRIES && rc == RESULT_TIMEOUT; i++) {
             *walk = (Walk){.told = walk->told, .context = walk->context};

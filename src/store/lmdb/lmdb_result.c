@@ -1,7 +1,10 @@
 #include "store/lmdb/lmdb_result.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "base/core/varint.h"
 #include "base/thread/log.h"
@@ -44,6 +47,20 @@ Result lmdb_result(int rc, const char *what)
 
 /* ---- Environments, tables and rows ---- */
 
+int lmdb_env_enter(MDB_env *env, const char *path, unsigned flags, mdb_mode_t mode)
+{
+    bool unlocked = (flags & (MDB_NOLOCK | MDB_NOSUBDIR)) != 0;
+    int folder = unlocked ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) {
+        (void)flock(folder, LOCK_SH);
+    }
+    int rc = mdb_env_open(env, path, flags, mode);
+    if (folder >= 0) {
+        (void)close(folder);
+    }
+    return rc;
+}
+
 int lmdb_env_open(MDB_env **env, const char *path, unsigned flags, unsigned max_tables,
                   size_t map_bytes)
 {
@@ -55,7 +72,7 @@ int lmdb_env_open(MDB_env **env, const char *path, unsigned flags, unsigned max_
     if (rc == 0 && map_bytes > 0) {
         rc = mdb_env_set_mapsize(*env, map_bytes);
     }
-    return rc == 0 ? mdb_env_open(*env, path, flags, LMDB_FILE_MODE) : rc;
+    return rc == 0 ? lmdb_env_enter(*env, path, flags, LMDB_FILE_MODE) : rc;
 }
 
 Result lmdb_table_open(MDB_dbi *table, MDB_txn *txn, const char *name, unsigned flags)

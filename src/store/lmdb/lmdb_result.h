@@ -19,6 +19,8 @@ Result lmdb_result(int rc, const char *what);
 
 #define LMDB_FILE_MODE 0664
 
+/* mdb_env_open, while nobody puts another file in the place of the database (page_file_replace). */
+int lmdb_env_enter(MDB_env *env, const char *path, unsigned flags, mdb_mode_t mode);
 /* Opens the environment at path, with flags of mdb_env_open; map_bytes 0: as large as its file
  * says. An LMDB code; *env is to be closed unless it is NULL. */
 int lmdb_env_open(MDB_env **env, const char *path, unsigned flags, unsigned max_tables,

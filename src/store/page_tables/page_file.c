@@ -3,19 +3,26 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
+#include "store/lmdb/lmdb_result.h"
+
 /* A database that is opened for reading only cannot be lengthened to be looked at. Its writer, if
  * it lives, will do so; this many missing pages are taken for such a moment. */
 #define MISSING_PAGES_WHILE_READING 16
 
-#define AHEAD_SHARE     8u   /* the file is longer than it must be by this part of it at most */
-#define LEAST_AHEAD     128u /* pages: smaller files are left alone */
-#define FETCHED_AT_ONCE 256u
-#define ROOM_BYTES      ((uint64_t)4 << 20) /* less than this is no room */
+#define AHEAD_SHARE      8u   /* the file is longer than it must be by this part of it at most */
+#define LEAST_AHEAD      128u /* pages: smaller files are left alone */
+#define PACK_SHARE       8u   /* of the pages are free */
+#define LEAST_PACK_PAGES 256u
+#define MOST_PACK_BYTES  ((uint64_t)256 << 20)
+#define FETCHED_AT_ONCE  256u
+#define ROOM_BYTES       ((uint64_t)4 << 20) /* less than this is no room */
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif
@@ -193,6 +200,80 @@ void page_file_trim(PageDBStore *store)
         (void)!ftruncate(f.fd, (off_t)(f.wanted * f.page_bytes));
     }
     mdb_txn_abort(txn);
+}
+
+/* Whether its free pages are worth a copy. */
+static bool page_file_is_loose(PageDBStore *store, const FileLength *f)
+{
+    uint64_t n_free = 0;
+    return f->wanted >= LEAST_PACK_PAGES && f->wanted * f->page_bytes <= MOST_PACK_BYTES &&
+           count_free(store->env, 0, &n_free) == 0 && n_free >= f->wanted / PACK_SHARE;
+}
+
+/* The copy has the owner and the mode of the original, whoever makes it. */
+static bool page_file_copy(MDB_env *env, int from, int to)
+{
+    struct stat st;
+    return fstat(from, &st) == 0 && fchown(to, st.st_uid, st.st_gid) == 0 &&
+           fchmod(to, st.st_mode) == 0 && mdb_env_copyfd2(env, to, MDB_CP_COMPACT) == 0 &&
+           fsync(to) == 0;
+}
+
+size_t page_file_pack(PageDBStore *store, const char *directory)
+{
+    FileLength f;
+    MDB_envinfo info;
+    Path path;
+    if (page_file_measure(store, &f) != 0 || !page_file_is_loose(store, &f) ||
+        mdb_env_info(store->env, &info) != 0) {
+        return 0;
+    }
+    (void)file_path(&path, "%s/data.mdb.new", directory);
+    int to = open(path.text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, LMDB_FILE_MODE);
+    bool copied = to >= 0 && page_file_copy(store->env, f.fd, to);
+    if (to >= 0) {
+        (void)close(to);
+    }
+    if (!copied) {
+        (void)unlink(path.text);
+    }
+    return copied ? info.me_last_txnid : 0;
+}
+
+/* The last transaction of the file. Nobody else has it open. */
+static bool page_file_is_as_of(const char *directory, size_t as_of)
+{
+    MDB_env *env = NULL;
+    MDB_envinfo info;
+    bool is = lmdb_env_open(&env, directory, MDB_RDONLY | MDB_NOLOCK, 0, 1) == 0 &&
+              mdb_env_info(env, &info) == 0 && info.me_last_txnid == as_of;
+    mdb_env_close(env);
+    return is;
+}
+
+/* The lock on the folder keeps away whoever is about to open the database, the lock on lock.mdb,
+ * which is the one of LMDB, finds whoever has it open. */
+void page_file_replace(const char *directory, size_t as_of)
+{
+    Path lock, file, copy;
+    struct flock others = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    (void)file_path(&file, "%s/data.mdb", directory);
+    (void)file_path(&copy, "%s/data.mdb.new", directory);
+    int folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(file_path(&lock, "%s/lock.mdb", directory), O_RDWR | O_CLOEXEC);
+    bool is_alone = folder >= 0 && fd >= 0 && flock(folder, LOCK_EX | LOCK_NB) == 0 &&
+                    fcntl(fd, F_SETLK, &others) == 0 && page_file_is_as_of(directory, as_of);
+    if (is_alone && rename(copy.text, file.text) == 0) {
+        (void)fsync(folder);
+    } else {
+        (void)unlink(copy.text);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (folder >= 0) {
+        (void)close(folder);
+    }
 }
 
 bool page_file_is_full(PageDBStore *store)

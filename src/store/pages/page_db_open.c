@@ -432,7 +432,7 @@ static int open_environment(PageDB *db, const PageDBOptions *options)
         rc = mdb_env_set_maxdbs(store->env, PAGE_DIRECTORY_MAX_TABLES);
     }
     if (rc == 0) {
-        rc = mdb_env_open(store->env, db->path, flags, LMDB_FILE_MODE);
+        rc = lmdb_env_enter(store->env, db->path, flags, LMDB_FILE_MODE);
     }
     if (rc != 0) {
         return page_db_fail_mdb(db, rc, db->path);
@@ -556,6 +556,7 @@ PageDBError page_db_delete(PageDB *db)
     }
     PageDBStore *store = db->store;
     bool opened = db->txn_manager != NULL;
+    size_t packed = 0;
     page_readers_delete(store);
     (void)txn_manager_delete(db->txn_manager);
     if (store->env != NULL) {
@@ -563,9 +564,13 @@ PageDBError page_db_delete(PageDB *db)
             (void)mdb_env_sync(store->env, 1);
         }
         if (opened && !store->read_only && !store->failed) {
+            packed = db->persist ? page_file_pack(store, db->path) : 0;
             page_file_trim(store);
         }
         mdb_env_close(store->env);
+        if (packed != 0) {
+            page_file_replace(db->path, packed);
+        }
     }
     page_claim_drop(store->claim);
     journal_close(store->journal);
