@@ -169,7 +169,7 @@ static void fill(World *w, uint32_t host, unsigned level, uint64_t n)
 {
     MDB_txn *txn = begin(w, 0);
     for (uint64_t i = 0; i < n; i++) {
-        (void)schedule_put(w->store.schedule, txn, host, level, (uint64_t)host << 24 | i);
+        (void)schedule_put(w->store.schedule, txn, host, level, (uint64_t)host << 15 | i);
     }
     CU_ASSERT_EQUAL(mdb_txn_commit(txn), 0);
 }

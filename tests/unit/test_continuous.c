@@ -726,13 +726,17 @@ static void a_full_host_is_visited_again(void)
     tear_down(w);
 }
 
-/* The first host may be asked five times a day. */
+#define STEPS 10u /* a day */
+#define SLOW  4u  /* steps from visit to visit of the slow host */
+
+/* The first host may be asked every fourth step. */
 static bool slow_first(void *context, const char *hostname, Config *config)
 {
     const World *w = context;
     CU_ASSERT_PTR_NOT_NULL_FATAL(w);
-    *config = (Config){.politeness_host_delay =
-                           strcmp(hostname, "h0.test") == 0 ? (int64_t)(DAY * 1e3 / 5) : 0};
+    *config =
+        (Config){.politeness_host_delay =
+                     strcmp(hostname, "h0.test") == 0 ? (int64_t)(DAY * 1e3 * SLOW / STEPS) : 0};
     return false;
 }
 
@@ -741,28 +745,29 @@ typedef struct HalfFigures {
     double fresh;  /* the share of the time for which a copy was right */
 } HalfFigures;
 
-/* Two hosts of 100 pages each, the budget is one visit of a page in two days. */
+/* Two hosts of 60 pages each, the budget is one visit of a page in two days. */
 static void live_with_a_slow_host(bool known, HalfFigures of[2])
 {
-    const double days = 100;
-    World *w = set_up(200, 2);
+    const double days = 40;
+    const double learning = 20;
+    World *w = set_up(120, 2);
     w->revisit_options.policy.optimal = true;
     w->options.host_config = known ? slow_first : NULL;
     w->options.host_context = w;
     restart(w);
     seed_all(w);
-    pass(w, 1, DAY / 20, MOST_TAKE);
+    pass(w, 1, DAY / STEPS, MOST_TAKE);
     w->has_slow = true;
-    for (unsigned step = 0; step < 20 * (30 + days); step++) {
-        if (step == 20 * 30) { /* what went before is learning */
+    for (unsigned step = 0; step < STEPS * (learning + days); step++) {
+        if (step == STEPS * learning) { /* what went before is learning */
             for (uint32_t i = 0; i < w->n_pages; i++) {
                 live(&w->pages[i], w->now_s);
                 w->pages[i].fresh_s = 0;
                 w->pages[i].visits = 0;
             }
         }
-        w->slow_most = step % 4 == 0 ? 1 : 0;
-        pass(w, 0.04, DAY / 20, MOST_TAKE);
+        w->slow_most = step % SLOW == 0 ? 1 : 0;
+        pass(w, 0.8 / STEPS, DAY / STEPS, MOST_TAKE);
     }
     of[0] = of[1] = (HalfFigures){.visits = 0};
     for (uint32_t i = 0; i < w->n_pages; i++) {
@@ -778,7 +783,7 @@ static void what_a_slow_host_cannot_use_others_get(void)
     HalfFigures with[2];
     live_with_a_slow_host(false, without);
     live_with_a_slow_host(true, with);
-    CU_ASSERT_TRUE(with[0].visits + with[1].visits > 98); /* of a budget of 100 a day */
+    CU_ASSERT_TRUE(with[0].visits + with[1].visits > 58.8); /* of a budget of 60 a day */
     CU_ASSERT_TRUE(with[1].visits > 1.3 * without[1].visits);
     CU_ASSERT_TRUE(with[1].fresh > without[1].fresh + 0.02);
     CU_ASSERT_TRUE(with[0].visits > 0.8 * without[0].visits);
