@@ -12,7 +12,7 @@
 #include "render/render_view.h"
 
 #define RENDERING_LOOK_MS   250   /* between two measurements of the browser, at most */
-#define RENDERING_LOOKS     5     /* while a page has its time, at least */
+#define RENDERING_LOOKS     10    /* while a page has its time, at least */
 #define RENDERING_READ_MS   20000 /* for reading the document */
 #define RENDERING_SCROLL_MS 5000  /* for one time that it is scrolled */
 #define RENDERING_RESCUE_MS 10000 /* for reading what there is of one that does not end */

@@ -14,6 +14,7 @@ rendering every page.
                                       every page of the bed, its fetches not counted
     render.over_always                by that of ragno with render.mode = always
     render.memory_first, _last        memory of the browsers in the first and last quarter of render.mode = always, median
+    render.ragno_first, _last         the same of ragno
 
 SCALE (0.1): of 2 000 plain pages; the applications have 245 in any case, every REFERENCE-th (1) of which is compared.
 PARTS: auto (the crawl), compare (recall, needs auto), small (two small applications by themselves), plain (SAMPLE (100) of the plain pages, with render.mode = always and
@@ -22,6 +23,7 @@ each 200 pages). Those that are not named are not run; with KEEP=DIR one can be 
 when all that it needs is there.
 """
 import collections
+import itertools
 import json
 import os
 import re
@@ -135,17 +137,24 @@ class Browser:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def is_mine(pid):
-    """Whether a process belongs to a browser of a crawl of this run: it is of a session whose first process has a profile
-    that is named after the crawl's."""
+def crawler_of(pid):
+    """The crawler of this run whose browser a process belongs to: it is of a session whose first process has a profile that
+    is named after its crawler's. None: there is none."""
     with open(f"/proc/{stat_of(pid)[3]}/cmdline", "rb") as file:
         found = re.search(rb"/ragno-render\.(\d+)\.", file.read())
-    return found is not None and int(stat_of(int(found[1]))[1]) == os.getpid()
+    return int(found[1]) if found and int(stat_of(int(found[1]))[1]) == os.getpid() else None
+
+
+def private_mib(pid):
+    """What a process takes, not shared with anybody."""
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        _, resident, shared, *_ = map(int, file.read().split())
+    return (resident - shared) * os.sysconf("SC_PAGESIZE") / 2**20
 
 
 class Memory:
-    """What the browsers of a crawl take, not shared with anybody, in MiB; looked at twice a second, and said each 200 pages
-    that were rendered."""
+    """What the browsers of a crawl and the crawler itself take, in MiB; looked at twice a second, and said each 200 pages that
+    were rendered: the median of the looks since."""
 
     def __init__(self, directory):
         self.directory, self.seen, self.ended = directory, [], threading.Event()
@@ -158,29 +167,37 @@ class Memory:
         except (subprocess.CalledProcessError, KeyError):
             return 0  # it has not begun
 
+    def look(self):
+        browsers, crawlers = 0, set()
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if (crawler := crawler_of(pid)) is not None:
+                    browsers += private_mib(pid)
+                    crawlers.add(crawler)
+            except (OSError, ValueError, IndexError):
+                continue
+        return (browsers, sum(map(private_mib, crawlers))) if crawlers else None
+
     def watch(self):
-        page, looks, next_pages = os.sysconf("SC_PAGESIZE"), 0, 200
-        while not self.ended.wait(0.5):
-            total = 0
-            for pid in filter(str.isdigit, os.listdir("/proc")):
-                try:
-                    if is_mine(pid):
-                        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-                            _, resident, shared, *_ = map(int, file.read().split())
-                        total += (resident - shared) * page
-                except (OSError, ValueError, IndexError):
-                    continue
-            self.seen += [total / 2**20] if total else []
-            looks += 1
-            if looks % 10 == 0 and (pages := self.pages()) >= next_pages:
-                crawls.say(f"  {pages} pages: {total / 2**20:.0f} MiB")
-                next_pages = pages // 200 * 200 + 200
+        said, next_pages = 0, 200
+        for n in itertools.count(1):
+            if self.ended.wait(0.5):
+                return
+            try:
+                self.seen += [seen] if (seen := self.look()) else []
+            except OSError:
+                continue  # it has just ended
+            if n % 10 == 0 and len(self.seen) > said and (pages := self.pages()) >= next_pages:
+                browsers, crawler = map(statistics.median, zip(*self.seen[said:]))
+                crawls.say(f"  {pages} pages: browsers {browsers:.0f} MiB, ragno {crawler:.0f} MiB")
+                said, next_pages = len(self.seen), pages // 200 * 200 + 200
 
     def end(self):
+        """Of browsers and crawler each: the median in the first quarter, in the last one, and the most."""
         self.ended.set()
         self.thread.join()
         quarter = max(1, len(self.seen) // 4)
-        return statistics.median(self.seen[:quarter]), statistics.median(self.seen[-quarter:]), max(self.seen)
+        return [(statistics.median(row[:quarter]), statistics.median(row[-quarter:]), max(row)) for row in zip(*self.seen)]
 
 
 def crawl(bed, directory, mode, seeds=None):
@@ -321,8 +338,9 @@ def part_always(bed, path, figures):
     finally:
         seen = memory.end()
     crawls.put("render.pages_always", renders["done"], "in a row", 0)
-    for name, value in zip(("first", "last", "most"), seen):
-        crawls.put(f"render.memory_{name}", value, "MiB", 0)
+    for who, row in zip(("memory", "ragno"), seen):
+        for name, value in zip(("first", "last", "most"), row):
+            crawls.put(f"render.{who}_{name}", value, "MiB", 0)
     crawls.put("render.cpu_always", figures["always"], "s", 1)
 
 

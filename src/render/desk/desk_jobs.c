@@ -19,6 +19,7 @@
 #define TURNS_BEST  8 /* what a host may have to its credit */
 #define TURNS_PRICE 2 /* cheap pages make up for a dear one */
 #define TURNS_TIMES 3 /* what pages usually take, for a glance */
+#define TURNS_FIRST 2 /* the same, of which nothing has come yet */
 
 /* What maps hold are addresses in here: credits of hosts, from -TURNS_BEST to TURNS_BEST, and what
  * was not enough for a page. */
@@ -26,9 +27,32 @@ static char turns_credits[2 * TURNS_BEST + 1];
 static char turns_glanced;
 static char turns_tried;
 
+/* A part that is most of it is all of it. */
+static int64_t turns_part(const Turns *turns, int64_t part_ms)
+{
+    return part_ms * 2 < turns->most_ms ? part_ms : turns->most_ms;
+}
+
+int64_t turns_trial_ms(const Turns *turns)
+{
+    int64_t tenth = turns->most_ms / 10;
+    return turns_part(turns, tenth > TURNS_TRIAL ? tenth : TURNS_TRIAL);
+}
+
+/* What the account has, but what pages usually take in any case. */
+static int64_t turns_glance_ms(const Turns *turns)
+{
+    int64_t glance_ms = turns->usual_ms * TURNS_TIMES;
+    glance_ms = glance_ms < turns->saved_ms ? glance_ms : turns->saved_ms;
+    glance_ms = turns_part(turns, glance_ms > turns->usual_ms ? glance_ms : turns->usual_ms);
+    return glance_ms < turns_trial_ms(turns) ? glance_ms : turns_trial_ms(turns);
+}
+
 void turns_init(Turns *turns, int64_t most_ms)
 {
-    *turns = (Turns){.strangers = TURNS_PRICE, .most_ms = most_ms, .usual_ms = TURNS_USUAL};
+    *turns = (Turns){.most_ms = most_ms,
+                     .usual_ms = TURNS_USUAL,
+                     .saved_ms = (int64_t)TURNS_USUAL * TURNS_FIRST};
     map_init(&turns->hosts);
     map_init(&turns->pages);
 }
@@ -52,7 +76,7 @@ static bool turns_is_stranger(const Turns *turns, uint32_t host)
 
 TurnPlace turns_place(const Turns *turns, uint32_t host, uint64_t page)
 {
-    if (turns->strangers < 0 && turns_is_stranger(turns, host)) {
+    if (turns->saved_ms < 0 && turns_is_stranger(turns, host)) {
         return TURN_UNSURE;
     }
     int credit = turns_credit(turns, host);
@@ -61,25 +85,6 @@ TurnPlace turns_place(const Turns *turns, uint32_t host, uint64_t page)
         return TURN_LATER;
     }
     return credit < 0 || (credit == 0 && known != NULL) ? TURN_IS_DEAR : TURN_AT_ONCE;
-}
-
-/* A part that is most of it is all of it. */
-static int64_t turns_part(const Turns *turns, int64_t part_ms)
-{
-    return part_ms * 2 < turns->most_ms ? part_ms : turns->most_ms;
-}
-
-int64_t turns_trial_ms(const Turns *turns)
-{
-    int64_t tenth = turns->most_ms / 10;
-    return turns_part(turns, tenth > TURNS_TRIAL ? tenth : TURNS_TRIAL);
-}
-
-static int64_t turns_glance_ms(const Turns *turns)
-{
-    int64_t trial = turns_trial_ms(turns);
-    int64_t glance = turns_part(turns, turns->usual_ms * TURNS_TIMES);
-    return glance < trial ? glance : trial;
 }
 
 /* CPU time of a page whose turn comes. */
@@ -97,10 +102,12 @@ static int64_t turns_cpu_ms(const Turns *turns, uint32_t host, uint64_t page, Tu
 bool turns_may_begin(const Turns *turns, TurnPlace place, MonoTime now)
 {
     int64_t needs_ms = place == TURN_IS_DEAR ? turns->most_ms : turns_trial_ms(turns);
-    int64_t saved_ms = mono_ms_between(turns->begun, now) / TURNS_SHARE - turns->later_ms;
-    bool is_saved = turns->n_later == 0 && saved_ms >= needs_ms;
-    return place == TURN_AT_ONCE || !turns->has_begun || is_saved ||
-           mono_ms_between(turns->other, now) >= needs_ms;
+    bool has_gap = turns->has_begun;
+    for (int before = TURN_AT_ONCE; before < (int)place && has_gap; before++) {
+        has_gap = mono_ms_between(turns->last[before], now) >= needs_ms;
+    }
+    return place == TURN_AT_ONCE || !turns->has_begun || has_gap ||
+           (turns->n_later == 0 && turns->saved_ms >= needs_ms);
 }
 
 Turn turns_begin(Turns *turns, uint32_t host, uint64_t page, MonoTime now)
@@ -109,11 +116,12 @@ Turn turns_begin(Turns *turns, uint32_t host, uint64_t page, MonoTime now)
     Turn turn = {.host = host,
                  .page = page,
                  .place = place,
-                 .cpu_ms = turns_cpu_ms(turns, host, page, place),
-                 .begun = now};
+                 .cpu_ms = turns_cpu_ms(turns, host, page, place)};
     turns->n_later += place != TURN_AT_ONCE;
-    turns->begun = turns->has_begun ? turns->begun : now;
-    turns->other = place != TURN_AT_ONCE && turns->has_begun ? turns->other : now;
+    for (int each = 0; each < TURN_PLACES && !turns->has_begun; each++) {
+        turns->last[each] = now;
+    }
+    turns->last[place] = now;
     turns->has_begun = true;
     return turn;
 }
@@ -146,40 +154,41 @@ static void turns_note_usual(Turns *turns, int64_t cpu_ms)
     turns->usual_ms -= cpu_ms < turns->usual_ms && turns->usual_ms > TURNS_USUAL ? step : 0;
 }
 
-static void turns_note_stranger(Turns *turns, TurnEnd end)
+/* What a turn that a browser has seen leaves in the account. A host of which nothing was known and
+ * that brought something vouches for the next ones. */
+static void turns_pay(Turns *turns, const Turn *turn, TurnEnd end, int64_t cpu_ms)
 {
-    if (end == TURN_DEAR) {
-        turns->strangers = turns->strangers < TURNS_PRICE ? -1 : turns->strangers - TURNS_PRICE;
-    } else if (turns->strangers < TURNS_BEST) {
-        turns->strangers = turns->strangers < 0 ? 1 : turns->strangers + 1;
+    bool is_stranger = turns_is_stranger(turns, turn->host);
+    int64_t most_overdrawn_ms = turns_part(turns, turns->usual_ms * TURNS_TIMES);
+    int64_t *saved_ms = &turns->saved_ms;
+    if (end == TURN_DEAR || (!is_stranger && turn->place != TURN_AT_ONCE)) {
+        *saved_ms =
+            *saved_ms - cpu_ms < -most_overdrawn_ms ? -most_overdrawn_ms : *saved_ms - cpu_ms;
+    } else if (!is_stranger) {
+        *saved_ms += cpu_ms / TURNS_SHARE;
+    } else if (end == TURN_FRUITFUL) {
+        *saved_ms = (*saved_ms < 0 ? 0 : *saved_ms) + cpu_ms;
     }
+    *saved_ms = *saved_ms > turns->most_ms ? turns->most_ms : *saved_ms;
 }
 
 void turns_end(Turns *turns, const Turn *turn, TurnEnd end, int64_t cpu_ms, MonoTime now)
 {
     int credit = turns_credit(turns, turn->host);
-    bool is_later = turn->place != TURN_AT_ONCE;
-    turns->n_later -= is_later;
-    turns->other = is_later ? turns->other : now;
-    if (is_later || end == TURN_DEAR) {
-        turns->later_ms += mono_ms_between(turn->begun, now);
-    }
-    switch (end) {
-    case TURN_UNSEEN:
+    turns->n_later -= turn->place != TURN_AT_ONCE;
+    turns->last[turn->place] = now;
+    if (end == TURN_UNSEEN) {
         return;
-    case TURN_CHEAP:
-        credit = turn->place == TURN_LATER && credit < 0 ? 1 : credit + (credit < TURNS_BEST);
-        turns_note_usual(turns, cpu_ms);
-        (void)map_remove(&turns->pages, map_key(turn->page));
-        break;
-    case TURN_DEAR:
+    }
+    turns_pay(turns, turn, end, cpu_ms);
+    if (end == TURN_DEAR) {
         credit = turns_charge(turns, turn, credit);
         turns_put(&turns->pages, turn->page,
                   turn->cpu_ms < turns_trial_ms(turns) ? &turns_glanced : &turns_tried);
-        break;
-    }
-    if (turns_is_stranger(turns, turn->host)) {
-        turns_note_stranger(turns, end);
+    } else {
+        credit = turn->place == TURN_LATER && credit < 0 ? 1 : credit + (credit < TURNS_BEST);
+        turns_note_usual(turns, cpu_ms);
+        (void)map_remove(&turns->pages, map_key(turn->page));
     }
     turns_put(&turns->hosts, turn->host, &turns_credits[credit + TURNS_BEST]);
 }

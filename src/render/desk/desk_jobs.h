@@ -15,14 +15,16 @@
  * nothing is known has a glance, thrice what pages usually take that settle; one with credit has a
  * trial. Where that is not enough, the page is put back, behind all others, and so are the other
  * pages of a host without credit; where there is some, it has all of its time at once, and what
- * needs more even then takes all of the credit. Hosts of which nothing is known stand surety for
- * each other: when glances at them were not enough lately, the next ones are put back unseen
- * (UNSURE), until one of them settles. Pages that were put back have a twentieth of the
- * time that has passed, saved up before it is spent, until no other page has come for as long as
- * they may take, or nothing else is left to do: what other pages have brought counts as left until
- * it is written down. So a host of hostile pages costs the others a glance, and many such hosts
- * cost them a few glances at once and a twentieth from then on; and in a crawl of heavy pages no
- * browser stands idle.
+ * needs more even then takes all of the credit.
+ * What was put back, and the looks at hosts of which nothing is known that come to nothing, are
+ * paid from an account of CPU time: a fortieth of what pages of known hosts take, and all that a
+ * new host takes which brings something. When it is overdrawn, hosts of which nothing is known are
+ * put back unseen (UNSURE), and have no more than what pages usually take, until another one brings
+ * something. Pages that were put back have their turns when there is enough for them in the
+ * account, when no page before them has come for as long as they may take, or when nothing else is
+ * left to do: what other pages have brought counts as left until it is written down. So a host of
+ * hostile pages costs the others a glance, many such hosts cost them one and then a fortieth; and
+ * in a crawl of heavy pages no browser stands idle.
  * Owns: its memory of jobs under way. Table, database and configuration are borrowed.
  * Threads: all functions but those of turns lock.
  * Invariants: a job is taken by one thread at a time, and again only when ingest has changed it. */
@@ -39,7 +41,7 @@
 #include "store/pages/page_db_read.h"
 
 #define TURNS_MOST  100000u /* hosts, and pages, that are remembered */
-#define TURNS_SHARE 20      /* pages that were put back have one part of so many of the time */
+#define TURNS_SHARE 40      /* pages that were put back have one part of so many of the CPU time */
 #define TURNS_TRIAL 1000    /* ms of CPU time: a tenth of what a page has, but no less than this */
 #define TURNS_USUAL 70      /* ms of CPU time that a page takes, as long as none is known */
 
@@ -55,14 +57,12 @@ typedef enum TurnPlace {
 typedef struct Turns {
     Map hosts;        /* by id: how many of its pages were cheap rather than dear */
     Map pages;        /* by index: what was not enough, a glance or a trial */
-    int strangers;    /* credit of hosts of which nothing is known, all together */
     unsigned n_later; /* that a browser has, and were put back before */
     int64_t most_ms;  /* CPU time that a page has */
     int64_t usual_ms; /* that pages which settle take: their median, about */
-    int64_t later_ms; /* that those which were put back have taken, by the clock */
+    int64_t saved_ms; /* the account, from a glance overdrawn to most_ms */
     bool has_begun;
-    MonoTime begun; /* the first page of all */
-    MonoTime other; /* a browser had one that was not put back before */
+    MonoTime last[TURN_PLACES]; /* a browser had one with this place */
 } Turns;
 
 /* A page while a browser has it. */
@@ -71,12 +71,12 @@ typedef struct Turn {
     uint64_t page;
     TurnPlace place;
     int64_t cpu_ms; /* that it has */
-    MonoTime begun;
 } Turn;
 
 typedef enum TurnEnd {
-    TURN_UNSEEN, /* no browser has seen it, or it was not to blame */
-    TURN_CHEAP,  /* it settled, within what a trial has */
+    TURN_UNSEEN,   /* no browser has seen it, it was not to blame, or is rendered again */
+    TURN_CHEAP,    /* it settled, within what a trial has */
+    TURN_FRUITFUL, /* and brought text or links */
     TURN_DEAR
 } TurnEnd;
 

@@ -14,7 +14,7 @@
 #include "render/page_verdict.h"
 #include "rules/config_words.h"
 
-#define DESK_ANSWER_BYTES ((size_t)64 << 20) /* of answers that a thread keeps */
+#define DESK_ANSWER_BYTES ((size_t)16 << 20) /* of answers that a thread keeps */
 #define DESK_TRIES        2u                 /* browsers that a page may end */
 #define DESK_MORE_TEXT    32u /* bytes by which a document has more text than its answer */
 
@@ -50,6 +50,8 @@ typedef struct DeskPage {
     WarcId record;
     unsigned status;
     PageVerdict verdict; /* of the answer */
+    PageVerdict shown;   /* of the document */
+    bool has_more;       /* text or links, than the answer */
     Buffer header;       /* of the document, as an answer would have it */
     Buffer cookies;      /* of the host, when the page was fetched */
     Buffer asks;         /* URLs that are guessed, and fetched before a browser sees the page */
@@ -193,7 +195,6 @@ static char *desk_lacks(DeskThread *self, bool as_it_is)
 static FetchRendering *desk_rendering(DeskThread *self, const DeskPage *page, int64_t cpu_ms)
 {
     const Rendered *rendered = &self->rendered;
-    PageVerdict verdict;
     FetchRendering *made = calloc(1, sizeof *made);
     Buffer forms;
     buffer_init(&forms, (size_t)4 << 20);
@@ -204,25 +205,23 @@ static FetchRendering *desk_rendering(DeskThread *self, const DeskPage *page, in
         return NULL;
     }
     buffer_init(&made->picture, BUFFER_NO_LIMIT);
-    page_verdict_judge(buffer_string(&rendered->document), rendered->document.length, &verdict);
     made->is_asking = page->n_asks > 0;
     made->rounds = (uint8_t)(page->job.job.rounds + !made->is_asking);
     made->end = (uint8_t)rendered->end;
     made->is_last = !made->is_asking && (page->job.is_last || !rendered->has_document);
     made->has_document = rendered->has_document;
-    made->has_more = verdict.text_bytes > page->verdict.text_bytes + DESK_MORE_TEXT ||
-                     verdict.links > page->verdict.links;
+    made->has_more = page->has_more;
     made->requests = rendered->n_requests;
     made->lacking = rendered->n_lacking;
     made->near = (uint32_t)page->near;
     made->refused = desk_refusals(rendered);
     made->cpu_ms = (uint32_t)cpu_ms;
-    made->text_bytes = (uint32_t)verdict.text_bytes;
+    made->text_bytes = (uint32_t)page->shown.text_bytes;
     made->lacks = desk_lacks(self, made->is_asking || made->is_last);
     made->onward = strdup(buffer_string(&rendered->onward));
     made->fields = strdup(buffer_string(&self->text));
     made->forms = strdup(buffer_string(&forms));
-    made->shown = verdict.text_hash;
+    made->shown = page->shown.text_hash;
     buffer_destroy(&forms);
     memcpy(made->source, page->record.bytes, sizeof made->source);
     return made;
@@ -313,18 +312,35 @@ static Result desk_do_without(DeskThread *self, const DeskPage *page)
     return buffer_append(&rendered->lacking, page->asks.data, page->asks.length);
 }
 
+/* How a turn ended in which a browser has seen the page. */
+static TurnEnd desk_turn_end(const DeskThread *self, const DeskPage *page, bool is_part,
+                             int64_t cpu_ms)
+{
+    const Rendered *rendered = &self->rendered;
+    bool is_settled = rendered->end == RENDER_SETTLED || rendered->end == RENDER_NOTHING;
+    if (!is_settled || /* or its browser's start */
+        (!is_part && cpu_ms > turns_trial_ms(&self->desk->jobs.turns))) {
+        return TURN_DEAR;
+    }
+    if (rendered->n_lacking > 0 && !page->job.is_last) {
+        return TURN_UNSEEN;
+    }
+    return page->has_more ? TURN_FRUITFUL : TURN_CHEAP;
+}
+
 /* Ends the page's turn. False: it had a part of its time, which was not enough, and has another
  * turn. */
-static bool desk_end_turn(DeskThread *self, const DeskJob *job, bool was_seen, int64_t *cpu_ms)
+static bool desk_end_turn(DeskThread *self, DeskPage *page, bool was_seen, int64_t *cpu_ms)
 {
     RenderDesk *desk = self->desk;
     RenderEnd end = self->rendered.end;
-    bool is_part = job->turn.cpu_ms < desk->renderer.bounds.cpu_ms;
-    bool is_settled = end == RENDER_SETTLED || end == RENDER_NOTHING;
-    bool is_cheap = /* or its browser's start */
-        is_settled && (is_part || *cpu_ms <= turns_trial_ms(&desk->jobs.turns));
-    TurnEnd seen = is_cheap ? TURN_CHEAP : TURN_DEAR;
-    desk_jobs_end_turn(&desk->jobs, job, was_seen ? seen : TURN_UNSEEN, *cpu_ms);
+    bool is_part = page->job.turn.cpu_ms < desk->renderer.bounds.cpu_ms;
+    page_verdict_judge(buffer_string(&self->rendered.document), self->rendered.document.length,
+                       &page->shown);
+    page->has_more = page->shown.text_bytes > page->verdict.text_bytes + DESK_MORE_TEXT ||
+                     page->shown.links > page->verdict.links;
+    TurnEnd seen = was_seen ? desk_turn_end(self, page, is_part, *cpu_ms) : TURN_UNSEEN;
+    desk_jobs_end_turn(&desk->jobs, &page->job, seen, *cpu_ms);
     bool is_stopped = end == RENDER_CPU || end == RENDER_MEMORY || end == RENDER_CRASHED;
     bool is_enough = !was_seen || !is_part || !is_stopped;
     *cpu_ms += is_enough ? self->owed_ms : 0;
@@ -358,7 +374,7 @@ static void desk_page(DeskThread *self, const DeskJob *job)
         rendered_clear(&self->rendered);
         page.job.is_last = true;
     }
-    bool is_enough = desk_end_turn(self, job, is_seen, &cpu_ms);
+    bool is_enough = desk_end_turn(self, &page, is_seen, &cpu_ms);
     if (rc == RESULT_OK && is_enough) {
         result = desk_result(self, &page, cpu_ms);
     }
