@@ -23,17 +23,32 @@ static WarcDigest digest_of(uint64_t i)
     return digest;
 }
 
+/* Three of four begin with one of two bytes. */
+static WarcDigest crowded_digest_of(uint64_t i)
+{
+    WarcDigest digest = digest_of(i);
+    if (i % 4 != 0) {
+        digest.bytes[0] = (uint8_t)(i % 4 == 1 ? 0xff : 0x40);
+    }
+    return digest;
+}
+
+static void append_line(Buffer *out, uint64_t i, unsigned year, const char *digest)
+{
+    (void)buffer_printf(out,
+                        "test,a)/%u %u0131120000 {\"url\": \"http://a.test/%u\", \"mime\": "
+                        "\"text/html\", \"status\": \"200\", \"digest\": \"%s\", \"length\": "
+                        "\"5\", \"offset\": \"0\", \"filename\": \"y\"}\n",
+                        (unsigned)i, year, (unsigned)i, digest);
+}
+
 /* The lines of `n` captures from `first` on, a year each. */
 static void append_lines(Buffer *out, uint64_t first, uint64_t n, unsigned year)
 {
     for (uint64_t i = first; i < first + n; i++) {
         char text[WARC_DIGEST_TEXT];
         WarcDigest digest = digest_of(i);
-        (void)buffer_printf(out,
-                            "test,a)/%u %u0131120000 {\"url\": \"http://a.test/%u\", \"mime\": "
-                            "\"text/html\", \"status\": \"200\", \"digest\": \"%s\", \"length\": "
-                            "\"5\", \"offset\": \"0\", \"filename\": \"y\"}\n",
-                            (unsigned)i, year, (unsigned)i, warc_digest_format(&digest, text));
+        append_line(out, i, year, warc_digest_format(&digest, text));
     }
 }
 
@@ -85,6 +100,35 @@ static void each_payload_is_found_and_no_other(void)
     CU_ASSERT_EQUAL(dedup_index_find(index, &alike, &original), RESULT_NOT_FOUND);
     dedup_index_close(index);
     warc_original_destroy(&original);
+    folder_remove(place);
+}
+
+/* More digests begin alike than a page has room for, and those behind them move on. */
+static void digests_that_crowd_are_found(void)
+{
+    char place[64];
+    Path source;
+    Buffer lines = {.limit = BUFFER_NO_LIMIT};
+    WarcOriginal original;
+    warc_original_init(&original);
+    folder_make(place);
+    for (uint64_t i = 0; i < LINES; i++) {
+        char text[WARC_DIGEST_TEXT];
+        WarcDigest digest = crowded_digest_of(i);
+        append_line(&lines, i, 2026, warc_digest_format(&digest, text));
+    }
+    (void)file_path(&source, "%s/a.cdxj", place);
+    CU_ASSERT_EQUAL_FATAL(file_replace(source.text, lines.data, lines.length), RESULT_OK);
+    DedupIndex *index = open_index(place, source.text);
+    CU_ASSERT_EQUAL(dedup_index_count(index), LINES);
+    for (uint64_t i = 0; i < 2 * LINES; i++) {
+        WarcDigest digest = crowded_digest_of(i);
+        CU_ASSERT_EQUAL(dedup_index_find(index, &digest, &original),
+                        i < LINES ? RESULT_OK : RESULT_NOT_FOUND);
+    }
+    dedup_index_close(index);
+    warc_original_destroy(&original);
+    buffer_destroy(&lines);
     folder_remove(place);
 }
 
@@ -176,5 +220,6 @@ static void a_package_that_is_cut_or_lies_is_refused(void)
 }
 
 UNIT_MAIN("dedup_index", {"each payload is found and no other", each_payload_is_found_and_no_other},
+          {"digests that crowd are found", digests_that_crowd_are_found},
           {"a URL is fresh for its time", a_url_is_fresh_for_its_time},
           {"a package that is cut or lies is refused", a_package_that_is_cut_or_lies_is_refused})

@@ -21,6 +21,7 @@
 
 #define LINE_BYTES ((size_t)1 << 20) /* of a line, at most */
 #define STEP_BYTES ((size_t)64 << 10)
+#define FORMAT     "format 2\n" /* of our own files; they are made anew when it is another */
 
 /* The files that the words come to; the stamps are compared with those of the last time. */
 typedef struct DedupSources {
@@ -104,12 +105,12 @@ static Result dedup_sources_find(DedupSources *sources, const char *words, Buffe
 {
     *sources = (DedupSources){.n = 0};
     buffer_init(&sources->stamps, BUFFER_NO_LIMIT);
-    Result rc = RESULT_OK;
     char *copy = strdup(words);
     char *rest = NULL;
     if (copy == NULL) {
         return RESULT_MEMORY;
     }
+    Result rc = buffer_append(&sources->stamps, FORMAT, strlen(FORMAT));
     for (char *word = strtok_r(copy, " \t,", &rest); rc == RESULT_OK && word != NULL;
          word = strtok_r(NULL, " \t,", &rest)) {
         rc = sources_add_word(sources, word, error);
@@ -222,17 +223,37 @@ static Result dedup_source_read(const char *path,
 
 /* ---- the index ---- */
 
-#define WINDOW  256u /* entries that are read at once: 4 KiB */
-#define GUESSES 8u   /* before halving; a few are enough where keys are spread evenly */
-
 #define BUCKETS      1024u
 #define ARRAY_BYTES  ((size_t)32 << 10)
 #define BUCKET_BYTES ((size_t)256 << 20) /* no bound: the generation ends with the sources */
 
-/* A file of n DedupEntry, ascending. */
+typedef struct DedupEntry {
+    uint64_t key;
+    uint64_t place; /* of a payload: in originals; of a URL: the date, in microseconds */
+} DedupEntry;
+
+#define PAGE_ENTRIES  255u /* that fit */
+#define PAGE_EXPECTED 208u /* on average; then one page in 1 500 is too small for its keys */
+
+/* The unit of reading. The pages stand in order of keys, and the key says which page it is in;
+ * those for which there is no room begin the next one. */
+typedef struct DedupPage {
+    uint64_t n;
+    uint64_t overflows;               /* 1: those behind it begin the next page */
+    DedupEntry entries[PAGE_ENTRIES]; /* ascending */
+} DedupPage;
+
+_Static_assert(sizeof(DedupPage) == 4096, "a page of the disk");
+
+/* What stands behind the pages of a file. */
+typedef struct DedupTail {
+    uint64_t n_pages; /* that keys are spread over; there may be one more */
+    uint64_t n_entries;
+} DedupTail;
+
 typedef struct DedupTable {
     int file; /* descriptor; -1: it is not wanted */
-    uint64_t n;
+    DedupTail tail;
 } DedupTable;
 
 struct DedupIndex {
@@ -243,11 +264,6 @@ struct DedupIndex {
     atomic_uint_fast64_t asked;
     atomic_uint_fast64_t found;
 };
-
-typedef struct DedupEntry {
-    uint64_t key;
-    uint64_t place; /* of a payload: in originals; of a URL: the date, in microseconds */
-} DedupEntry;
 
 /* What stands before the URL in a record of originals. */
 typedef struct DedupRecord {
@@ -267,6 +283,12 @@ static uint64_t dedup_key(const WarcDigest *digest)
     return key;
 }
 
+/* The page in which a key is, or from which on; of 2^32 pages at most, which are 16 TiB. */
+static uint64_t dedup_page_of(uint64_t key, uint64_t n_pages)
+{
+    return (key >> 32) * n_pages >> 32;
+}
+
 /* ---- building ---- */
 
 /* What the merge puts, in ascending order of keys, goes to the end of a file. */
@@ -275,6 +297,9 @@ typedef struct DedupEntries {
     FILE *file;
     Drum *drum;
     DrumProgress progress;
+    DedupTail tail;
+    DedupPage page; /* is being filled */
+    uint64_t n_written;
 } DedupEntries;
 
 static Result entries_progress(DrumRepository *repository, DrumProgress *progress)
@@ -298,15 +323,32 @@ static Result entries_find(DrumRepository *repository, const DrumKey *key, DrumB
     return RESULT_NOT_FOUND;
 }
 
+static Result entries_end_page(DedupEntries *entries)
+{
+    size_t n = fwrite(&entries->page, sizeof entries->page, 1, entries->file);
+    entries->page = (DedupPage){.n = 0};
+    entries->n_written++;
+    return n == 1 ? RESULT_OK : result_of_errno(errno);
+}
+
 static Result entries_put(DrumRepository *repository, const DrumKey *key, DrumBytes value,
                           bool is_new)
 {
-    DedupEntry entry = {.key = key->number};
+    DedupEntries *entries = (DedupEntries *)repository;
+    uint64_t page = dedup_page_of(key->number, entries->tail.n_pages);
     (void)is_new;
-    memcpy(&entry.place, value.bytes, sizeof entry.place);
-    return fwrite(&entry, sizeof entry, 1, ((DedupEntries *)repository)->file) == 1
-               ? RESULT_OK
-               : result_of_errno(errno);
+    entries->page.overflows = entries->page.n == PAGE_ENTRIES && page <= entries->n_written;
+    while (entries->n_written < page || entries->page.n == PAGE_ENTRIES) {
+        Result rc = entries_end_page(entries);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+    }
+    DedupEntry *entry = &entries->page.entries[entries->page.n++];
+    entry->key = key->number;
+    memcpy(&entry->place, value.bytes, sizeof entry->place);
+    entries->tail.n_entries++;
+    return RESULT_OK;
 }
 
 static Result entries_commit(DrumRepository *repository, DrumProgress progress)
@@ -360,8 +402,17 @@ static Result entries_close(DedupEntries *entries, const char *folder, const cha
 {
     Path generation;
     if (entries->drum != NULL) {
+        entries->tail.n_pages = drum_collected(entries->drum) / PAGE_EXPECTED + 1;
         if (rc == RESULT_OK) {
             rc = drum_synchronize(entries->drum); /* the generation becomes the run */
+        }
+        while (rc == RESULT_OK &&
+               (entries->page.n > 0 || entries->n_written < entries->tail.n_pages)) {
+            rc = entries_end_page(entries);
+        }
+        if (rc == RESULT_OK &&
+            fwrite(&entries->tail, sizeof entries->tail, 1, entries->file) != 1) {
+            rc = result_of_errno(errno);
         }
         (void)drum_dispose(entries->drum);
     }
@@ -498,8 +549,10 @@ static Result dedup_table_open(DedupTable *table, const char *folder, const char
     if (table->file < 0 || fstat(table->file, &info) != 0) {
         return result_of_errno(errno);
     }
-    table->n = (uint64_t)info.st_size / sizeof(DedupEntry);
-    return RESULT_OK;
+    /* A page is all that a question needs of its neighbourhood. */
+    (void)posix_fadvise(table->file, 0, 0, POSIX_FADV_RANDOM);
+    return file_read_at(table->file, &table->tail, sizeof table->tail,
+                        (uint64_t)info.st_size - sizeof table->tail);
 }
 
 static Result dedup_index_prepare(DedupIndex *index, const char *folder,
@@ -589,63 +642,35 @@ void dedup_index_close(DedupIndex *index)
 
 uint64_t dedup_index_count(const DedupIndex *index)
 {
-    return index->payloads.n;
+    return index->payloads.tail.n_entries;
 }
 
 /* ---- looking up ---- */
 
-/* The entry of a key among some that ascend. RESULT_NOT_FOUND: it is none of them. */
-static Result dedup_bisect(const DedupEntry *entries, size_t n, uint64_t key, uint64_t *place)
+static int dedup_compare(const void *key, const void *entry)
 {
-    size_t low = 0;
-    for (size_t high = n; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (entries[middle].key < key) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == n || entries[low].key != key) {
-        return RESULT_NOT_FOUND;
-    }
-    *place = entries[low].place;
-    return RESULT_OK;
+    uint64_t a = *(const uint64_t *)key;
+    uint64_t b = ((const DedupEntry *)entry)->key;
+    return (a > b) - (a < b);
 }
 
-/* Where a key should be among those between two others: digests are spread evenly. */
-static uint64_t dedup_guess(const DedupEntry *low, const DedupEntry *high, uint64_t key)
-{
-    double share = (double)(key - low->key) / ((double)(high->key - low->key) + 1.0);
-    return low->place + (uint64_t)(share * (double)(high->place - low->place));
-}
-
-/* low and high: the place in the file from and up to which the key may be, and keys around it. */
 static Result dedup_find_place(const DedupTable *table, uint64_t key, uint64_t *place)
 {
-    DedupEntry window[WINDOW];
-    DedupEntry low = {.key = 0, .place = 0};
-    DedupEntry high = {.key = UINT64_MAX, .place = table->n};
-    for (unsigned step = 0; low.place < high.place; step++) {
-        uint64_t left = high.place - low.place;
-        uint64_t n = left < WINDOW ? left : WINDOW;
-        uint64_t guess = step < GUESSES ? dedup_guess(&low, &high, key) : low.place + left / 2;
-        uint64_t from = guess - low.place > n / 2 ? guess - n / 2 : low.place;
-        from = from < high.place - n ? from : high.place - n;
-        Result rc =
-            file_read_at(table->file, window, (size_t)n * sizeof *window, from * sizeof *window);
-        if (rc != RESULT_OK) {
-            return rc;
+    DedupPage page = {.overflows = 1};
+    const DedupEntry *entry = NULL;
+    for (uint64_t i = dedup_page_of(key, table->tail.n_pages); entry == NULL && page.overflows;
+         i++) {
+        Result rc = file_read_at(table->file, &page, sizeof page, i * sizeof page);
+        if (rc != RESULT_OK || page.n > PAGE_ENTRIES) {
+            return rc == RESULT_OK ? RESULT_DAMAGED : rc;
         }
-        if (key < window[0].key) {
-            high = (DedupEntry){.key = window[0].key, .place = from};
-        } else if (key > window[n - 1].key) {
-            low = (DedupEntry){.key = window[n - 1].key, .place = from + n};
-        } else {
-            return dedup_bisect(window, (size_t)n, key, place);
-        }
+        entry = bsearch(&key, page.entries, page.n, sizeof *entry, dedup_compare);
     }
-    return RESULT_NOT_FOUND;
+    if (entry == NULL) {
+        return RESULT_NOT_FOUND;
+    }
+    *place = entry->place;
+    return RESULT_OK;
 }
 
 Result dedup_index_find(DedupIndex *index, const WarcDigest *payload, WarcOriginal *original)

@@ -4,14 +4,15 @@
  * files of our own, so that the sources are read once:
  *
  *   DIR/dedup/originals    date, URL and whole digest of each, one behind the other
- *   DIR/dedup/payloads     the first 8 bytes of the digest and the place in originals, ascending
- *   DIR/dedup/urls         when that is asked for: a hash of the URL and the date of each that was
- *                          captured lately, ascending
+ *   DIR/dedup/payloads     pages of 4 KiB: the first 8 bytes of digests and the places in originals
+ *   DIR/dedup/urls         when that is asked for, the same of URLs that were captured lately: a
+ *                          hash and the date
  *   DIR/dedup/sources      path, size and time of the files they were made of; written last
  *
  * All digests are one generation of DRUM, which one merge puts in order: sequential bytes, whatever
- * the memory. Behind that the index never changes, and nothing of it is in memory: since digests
- * are spread evenly, the place of a key can be guessed, and two or three reads of 4 KiB find it.
+ * the memory. Behind that the index never changes, and nothing of it is in memory: digests are
+ * spread evenly, so the digest says which page it is in, and a question reads one page of the disk,
+ * and one more when the answer is yes, however many digests there are.
  * DRUM's own check would read all keys for each batch of a crawl, which pays with millions of
  * digests a batch and not with hundreds. Of captures of one payload the first counts; of two
  * payloads whose digests begin alike one is stored once more.
@@ -23,9 +24,9 @@
  *   DIR           a crawl of ours (the indices in DIR/warc), or a folder with NAME.cdxj files
  *
  * Memory: while it is built, 32 MiB and about 65 bytes for each 1 024th digest, twice that with the
- * URLs; then none. Disk: 48 bytes and the URL for each. CPU time (tests/bench/bench_dedup.c) of 4
- * M, 20 M, 40 M and 200 M digests: .78, .88, .85 and .85 us each to build, 4.0, 6.3, 5.3 and 16.9
- * us a question, the last of files larger than the page cache; 64 MB resident at most.
+ * URLs; then none. Disk: 52 bytes and the URL for each. CPU time (tests/bench/bench_dedup.c) of 20
+ * M and 200 M digests: .60 and .58 us each to build; 29 and 37 us a question when nothing is in the
+ * page cache (the kernel's reads), 2.2 and 2.4 when the pages are.
  *
  * Owns: its files; the directory is the crawl's.
  * Threads: find: any.
