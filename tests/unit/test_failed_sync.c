@@ -1,11 +1,15 @@
 /* A disk that fails while a commit is made durable. */
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/uio.h>
 
+#include "store/frequency/freq_scheduler.h"
 #include "store/pages/page_db_read.h"
 #include "store/pages/page_db_open.h"
 #include "page_db_fixture.h"
+
+#define CALLS 100u
 
 /* These take the place of the C library's, for LMDB as well. */
 int fdatasync(int fd);
@@ -13,11 +17,13 @@ ssize_t pwrite(int fd, const void *bytes, size_t length, off_t offset);
 ssize_t pwritev(int fd, const struct iovec *parts, int n, off_t offset);
 
 static bool sync_fails;
+static size_t n_syncs;
 static bool writes_are_short;
 
 int fdatasync(int fd)
 {
     (void)fd;
+    n_syncs++;
     if (sync_fails) {
         errno = EIO;
         return -1;
@@ -81,5 +87,39 @@ static void after_a_failed_sync_nothing_is_committed_until_it_is_opened_anew(voi
     (void)page_db_delete(db);
 }
 
-UNIT_MAIN("failed_sync", {"after a failed sync nothing is committed until it is opened anew",
-                          after_a_failed_sync_nothing_is_committed_until_it_is_opened_anew})
+/* Even where each call takes a tenth of a second. */
+static void calls_of_the_documented_library_share_syncs(void)
+{
+    PageDB *db = NULL;
+    FreqScheduler *scheduler = NULL;
+    folder_name(path, "shared");
+    CU_ASSERT_EQUAL_FATAL(page_db_new(&db, path), page_db_error_ok);
+    CU_ASSERT_EQUAL_FATAL(freq_scheduler_new(&scheduler, db, NULL), freq_scheduler_error_ok);
+    n_syncs = 0;
+    for (unsigned i = 0; i < CALLS; i++) {
+        char url[64];
+        PageRequest *request = NULL;
+        (void)snprintf(url, sizeof url, "http://a.test/%u", i);
+        CU_ASSERT_EQUAL(add(db, url), page_db_error_ok);
+        CU_ASSERT_EQUAL(freq_scheduler_request(scheduler, 1, &request), freq_scheduler_error_ok);
+        page_request_delete(request);
+    }
+    CU_ASSERT(n_syncs < CALLS / 2);
+    n_syncs = 0;
+    CU_ASSERT_EQUAL(page_db_set_sync(db, 1), page_db_error_ok);
+    CU_ASSERT_EQUAL(n_syncs, 1); /* of those before */
+    CU_ASSERT_EQUAL(add(db, "http://a.test/durable"), page_db_error_ok);
+    CU_ASSERT(n_syncs > 1);
+    n_syncs = 0;
+    CU_ASSERT_EQUAL(page_db_set_sync(db, 0), page_db_error_ok);
+    freq_scheduler_delete(scheduler);
+    page_db_set_persist(db, 0);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+    CU_ASSERT_EQUAL(n_syncs, 1);
+}
+
+UNIT_MAIN("failed_sync",
+          {"calls of the documented library share syncs",
+           calls_of_the_documented_library_share_syncs},
+          {"after a failed sync nothing is committed until it is opened anew",
+           after_a_failed_sync_nothing_is_committed_until_it_is_opened_anew})

@@ -165,7 +165,6 @@ static void a_database_can_be_written_without_a_sync_per_call(void)
     const char *path = page_db_fixture_path("lazy");
     unsigned flags = 0;
     CU_ASSERT_EQUAL_FATAL(page_db_new(&db, path), page_db_error_ok);
-    CU_ASSERT_EQUAL(page_db_set_sync(db, 0), page_db_error_ok);
     CU_ASSERT_EQUAL(mdb_env_get_flags(page_db_env(db), &flags), 0);
     CU_ASSERT_TRUE((flags & MDB_NOSYNC) != 0);
     CrawledPage *page = crawled_page_new("http://a/");

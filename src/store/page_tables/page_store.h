@@ -65,7 +65,8 @@ typedef struct PageDBStore {
     bool read_only;
     uint64_t seed;      /* of the fingerprints */
     uint64_t hash_mask; /* bits of a page hash that count; all. Tests force equal hashes with it */
-    bool lazy_sync;     /* page_db_set_sync(db, 0): synced when it is closed */
+    bool lazy_sync;     /* page_db_set_sync(db, 0): commits of a second are synced together */
+    _Atomic int64_t synced_ns;  /* when they were last; monotonic */
     atomic_bool has_best_first; /* a BFScheduler works on it */
     atomic_bool has_frequency;  /* a FreqScheduler does */
     PageClaim *claim;           /* this process has the database open */

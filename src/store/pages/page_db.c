@@ -41,19 +41,6 @@ void page_db_set_persist(PageDB *db, int value)
     }
 }
 
-PageDBError page_db_set_sync(PageDB *db, int value)
-{
-    int rc = page_db_check(db, true, "page_db_set_sync");
-    if (rc == page_db_error_ok) {
-        rc = page_db_fail_mdb(db, mdb_env_set_flags(db->store->env, MDB_NOSYNC, value == 0),
-                              "page_db_set_sync");
-    }
-    if (rc == page_db_error_ok) {
-        db->store->lazy_sync = value == 0;
-    }
-    return (PageDBError)rc;
-}
-
 MDB_env *page_db_env(PageDB *db)
 {
     return db->store->env;

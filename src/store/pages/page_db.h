@@ -32,7 +32,8 @@
  *    wrong merges is n^2 / 2^73: 10^-8 for ten million.
  * 3. A page that is linked from another is deeper than that one, so every path along linked_from
  *    ends.
- * 4. Every commit is durable unless the database was opened with no_sync.
+ * 4. Every commit is durable unless the database was opened with no_sync or by page_db_new
+ * (page_db_set_sync).
  * 5. After a sync or a write has failed (page_db_error_io) nothing is committed any more: the
  * system may have dropped the pages that it could not write, and would call the next sync a
  * success. A commit writes only pages that the one before does not use, so that one is whole, and
@@ -63,7 +64,7 @@ uint32_t page_db_hash_get_url(uint64_t hash);
  * or return 0. */
 
 /* Adds one crawled page: creates or updates the page, creates the pages behind its links that are
- * not known, replaces its list of links; one durable transaction. page_info_list may be NULL;
+ * not known, replaces its list of links; one transaction. page_info_list may be NULL;
  * otherwise it receives the page and the newly discovered pages, newest first, the page last; the
  * caller deletes it. A page has changed when its content hash differs in length or bytes from the
  * previous crawl's; the first crawl is no change. */
@@ -83,11 +84,6 @@ PageDBError page_db_get_scores_until(PageDB *db, MMapArray **scores, const atomi
 float page_db_get_domain_crawl_rate(PageDB *db, uint32_t domain_hash);
 
 void page_db_set_persist(PageDB *db, int value);
-/* Whether every commit is made durable (value 1, the default) or only the closing of the database
- * is (0): then a call costs no sync, a process that dies loses nothing, and a power cut may cost
- * the whole database. Works for everything that writes through this PageDB, schedulers included.
- * Call it while no other thread writes. page_db_error_invalid: db is NULL or was not opened. */
-PageDBError page_db_set_sync(PageDB *db, int value);
 /* Starts to track how often the n_domains hottest domains are crawled within window seconds, by the
  * time of the pages that are added. Replaces what was tracked before. page_db_error_invalid: no
  * domains, or a window that is not above 0. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "store/pages/page_db_read.h"
+#include "base/core/clock.h"
 #include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "base/thread/mutex.h"
@@ -544,9 +545,30 @@ int page_db_open(PageDB **db, const char *path, const PageDBOptions *options)
     return rc;
 }
 
+PageDBError page_db_set_sync(PageDB *db, int value)
+{
+    int rc = page_db_check(db, true, "page_db_set_sync");
+    if (rc == page_db_error_ok) {
+        rc = page_db_fail_mdb(db, mdb_env_set_flags(db->store->env, MDB_NOSYNC, value == 0),
+                              "page_db_set_sync");
+    }
+    if (rc == page_db_error_ok) {
+        db->store->lazy_sync = value == 0;
+        atomic_store(&db->store->synced_ns, mono_now().ns);
+    }
+    if (rc == page_db_error_ok && value != 0) {
+        rc = page_db_fail_mdb(db, mdb_env_sync(db->store->env, 1), "page_db_set_sync");
+    }
+    return (PageDBError)rc;
+}
+
 PageDBError page_db_new(PageDB **db, const char *path)
 {
-    return (PageDBError)page_db_open(db, path, NULL);
+    PageDBError code = (PageDBError)page_db_open(db, path, NULL);
+    if (code == page_db_error_ok) {
+        code = page_db_set_sync(*db, 0);
+    }
+    return code;
 }
 
 PageDBError page_db_delete(PageDB *db)

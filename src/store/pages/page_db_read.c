@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/clock.h"
 #include "store/format/page_links.h"
 #include "store/format/page_packs.h"
 #include "store/format/page_record.h"
@@ -16,6 +17,8 @@
 #include "store/page_tables/page_lookup.h"
 #include "store/page_tables/page_file.h"
 #include "store/page_tables/page_store.h"
+
+#define SYNC_PAUSE_NS INT64_C(1000000000)
 
 uint64_t page_db_check_residence(PageDB *db)
 {
@@ -61,6 +64,17 @@ int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn)
     return page_db_fail_mdb(db, rc, "beginning a transaction");
 }
 
+/* Makes durable what has been committed since a second ago or longer. */
+static int page_db_sync_late(PageDBStore *store)
+{
+    int64_t now_ns = mono_now().ns;
+    if (!store->lazy_sync || now_ns - atomic_load(&store->synced_ns) < SYNC_PAUSE_NS) {
+        return 0;
+    }
+    atomic_store(&store->synced_ns, now_ns);
+    return mdb_env_sync(store->env, 1);
+}
+
 int page_db_txn_commit(PageDB *db, MDB_txn *txn)
 {
     error_clean(db->error);
@@ -69,6 +83,7 @@ int page_db_txn_commit(PageDB *db, MDB_txn *txn)
     int rc = txn_manager_commit_mdb(db->txn_manager, txn);
     if (rc == 0 && writes) {
         page_hosts_committed(db->store->hosts, id);
+        rc = page_db_sync_late(db->store);
     }
     if (rc == EIO && page_file_is_full(db->store)) {
         rc = ENOSPC; /* a write was cut short */
