@@ -104,8 +104,9 @@
     ROW(schedule, order, WORD, int, "best-first", 0, 0, WORDS_TEXT(ORDER_WORDS), \
         0, \
         "which URLs go first, within a host and across hosts") \
-    ROW(schedule, levels, COUNT, int64_t, "32", 1, 64, NULL, 0, \
-        "priority levels (front queues); together they span scores from 1 to 1/65536") \
+    ROW(schedule, levels, COUNT, int64_t, "60", 1, 64, NULL, 0, \
+        "priority levels (front queues); together they span scores from 1 to 1/65536; with " \
+        "visits that are due 63 at most") \
     ROW(schedule, bias, WORD, int, "strict", 0, 0, WORDS_TEXT(LEVEL_BIAS_WORDS), 0, \
         "strict = always the best level that can be fetched; weighted = a share of the turns " \
         "for other levels, so that none starves") \
