@@ -78,6 +78,18 @@ static size_t ingest_most_pages(const Ingest *ingest)
     return ingest_less((size_t)ingest->writer.options.config.store_batch_pages, ingest->room);
 }
 
+/* Its records do not wait for the batch in memory. What the files cannot take now is tried again
+ * with the batch; so is what may belong to the second of two transactions (commit). */
+static void ingest_archive(Ingest *ingest, ParsedPage *page, size_t links)
+{
+    Archive *archive = ingest->writer.store.archive;
+    if (archive != NULL && !ingest->writer.dead && page->archive.group != NULL &&
+        links + ingest->n_pages < PAGE_DB_WRITE_MAX &&
+        archive_append(archive, page->archive.group) == RESULT_OK) {
+        parsed_page_settle(page, ingest->writer.options.results);
+    }
+}
+
 /* Takes up to n more pages from the queue, once there are `least` or it is the deadline; how many
  * links they have is added to *links. */
 static Result ingest_take(Ingest *ingest, size_t n, size_t least, MonoTime deadline, size_t *links)
@@ -87,7 +99,9 @@ static Result ingest_take(Ingest *ingest, size_t n, size_t least, MonoTime deadl
     Result rc = queue_gather(&ingest->queue, (void **)(ingest->pages + ingest->n_pages),
                              ingest_less(n, room), ingest_less(least, room), &taken, deadline);
     for (size_t i = 0; rc == RESULT_OK && i < taken; i++) {
-        *links += ingest->pages[ingest->n_pages++]->links.n;
+        ParsedPage *page = ingest->pages[ingest->n_pages++];
+        *links += page->links.n;
+        ingest_archive(ingest, page, *links);
     }
     return rc;
 }

@@ -475,10 +475,17 @@ void archive_group_delete(WarcGroup *group)
 
 /* ---- the ingest thread ---- */
 
-Result archive_append(Archive *archive, const WarcGroup *group)
+Result archive_append(Archive *archive, WarcGroup *group)
 {
     WarcPosition position;
-    return warc_append(archive->warc, group, &position);
+    if (group == NULL || group->members.length == 0) {
+        return RESULT_OK;
+    }
+    Result rc = warc_append(archive->warc, group, &position);
+    if (rc == RESULT_OK) {
+        warc_group_destroy(group);
+    }
+    return rc;
 }
 
 Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group,

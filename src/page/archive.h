@@ -88,8 +88,10 @@ void archive_describe(ArchiveRecorder *recorder, WarcGroup *group, const FetchRe
                       const Page *found, const PageLink *const *more, size_t n_more);
 void archive_group_delete(WarcGroup *group);
 
-/* Appends a group to the files. RESULT_FULL, RESULT_IO: it was not taken. */
-Result archive_append(Archive *archive, const WarcGroup *group);
+/* Appends the records of a group to the files, and frees them; a group without (any more) is left
+ * alone, and NULL. It may be done before the batch of its page is whole: what stands behind the
+ * committed end is no part of the crawl. RESULT_FULL, RESULT_IO: it was not taken. */
+Result archive_append(Archive *archive, WarcGroup *group);
 /* Enters what an appended group holds into the tables, in the transaction of its batch: the digest
  * of its payload, and that the page of this fetch has a capture. */
 Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group,

@@ -96,7 +96,6 @@ typedef struct ParsedArchive {
     WarcGroup *group;   /* its records, or NULL */
     WarcGroup *picture; /* beside those of a document: what a browser shows of it, or NULL */
     char sha1[40];      /* "sha1:BASE32" of the payload, or "" */
-    bool appended;      /* the group is in a file of the archive */
 } ParsedArchive;
 
 typedef struct ParsedPage {

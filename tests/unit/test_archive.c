@@ -88,14 +88,17 @@ static FetchResult *fetch_of(uint64_t index, int status, const char *header, con
     return fetch;
 }
 
-/* Records a fetch and commits it; answers the type of its main record. */
+/* Records a fetch, which is appended before its transaction, and commits it; answers the type of
+ * its main record. */
 static WarcType store(Archived *a, FetchResult *fetch)
 {
     WarcGroup *group = archive_record(a->recorder, fetch);
     CU_ASSERT_PTR_NOT_NULL_FATAL(group);
     WarcType type = group->type;
-    MDB_txn *txn = store_fixture_begin(&a->fixture, false);
     CU_ASSERT_EQUAL(archive_append(a->archive, group), RESULT_OK);
+    CU_ASSERT_EQUAL(group->members.capacity + group->index.capacity, 0);
+    MDB_txn *txn = store_fixture_begin(&a->fixture, false);
+    CU_ASSERT_EQUAL(archive_append(a->archive, group), RESULT_OK); /* it is in the files already */
     CU_ASSERT_EQUAL(archive_remember(a->archive, txn, group, fetch), RESULT_OK);
     CU_ASSERT_EQUAL(archive_prepare(a->archive, txn), RESULT_OK);
     store_fixture_commit(&a->fixture, txn);

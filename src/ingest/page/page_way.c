@@ -302,15 +302,12 @@ static Result archive(Batch *batch, ParsedPage *page)
     if (files == NULL || page->archive.group == NULL) {
         return RESULT_OK;
     }
-    if (!page->archive.appended) {
-        Result rc = archive_append(files, page->archive.group);
-        if (rc == RESULT_OK && page->archive.picture != NULL) {
-            rc = archive_append(files, page->archive.picture);
-        }
-        if (rc != RESULT_OK) {
-            return rc;
-        }
-        page->archive.appended = true;
+    Result rc = archive_append(files, page->archive.group);
+    if (rc == RESULT_OK) {
+        rc = archive_append(files, page->archive.picture);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
     }
     return archive_remember(files, batch->txn, page->archive.group, page->fetch);
 }

@@ -26,8 +26,8 @@
  *
  * Threads: ingest, inside the batch's transaction.
  * Invariants: a URL leaves the schedule in the transaction that holds its result, and nowhere else.
- * A batch may be tried again after an aborted transaction: what was appended to files is marked in
- * the page (ParsedPage.archived, .ticket).
+ * A batch may be tried again after an aborted transaction: what was appended to files is no more in
+ * the page (archive_append), or marked there (ParsedPage.ticket).
  * Errors: RESULT_FULL, RESULT_MEMORY: the transaction is to be aborted, the batch may be tried
  * again. Any other: it may not. */
 #ifndef INGEST_PAGE_PAGE_WAY_H
