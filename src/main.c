@@ -1,5 +1,4 @@
 /* ragno: the words of the command line, and who serves them. */
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -19,12 +19,8 @@
 #ifndef AUDIT_AUDIT_H
 #define AUDIT_AUDIT_H
 
-#include <stddef.h>
-
 #include "audit/audit_delays.h"
 #include "audit/audit_hosts.h"
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "base/memory/file.h"
 #include "base/memory/heap.h"
 #include "logs/log_reader.h"

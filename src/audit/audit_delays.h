@@ -8,14 +8,8 @@
 #ifndef AUDIT_AUDIT_DELAYS_H
 #define AUDIT_AUDIT_DELAYS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "audit/audit_hosts.h"
 #include "base/core/clock.h"
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "rules/config.h"
 
 /* Audit changes: what was changed of the delays, by operators while the crawl ran and from one run

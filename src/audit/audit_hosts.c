@@ -5,7 +5,6 @@
 #include <fnmatch.h>
 
 #include "base/core/hash.h"
-#include "base/memory/buffer.h"
 #include "base/option/option.h"
 #include "parse/host/domain.h"
 #include "parse/url/url.h"

@@ -9,12 +9,7 @@
 #ifndef AUDIT_AUDIT_HOSTS_H
 #define AUDIT_AUDIT_HOSTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "base/memory/map.h"
 #include "logs/crawl_log_line.h"
 #include "frontier/visit/politeness.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/core/clock.h"
-#include "base/memory/buffer.h"
 #include "cluster/mass/mass.h"
 #include "cluster/message/membership.h"
 #include "crawl/command_line.h"

@@ -3,12 +3,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/buffer.h"
 #include "command/schedule_plan.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"

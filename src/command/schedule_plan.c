@@ -1,16 +1,15 @@
 #include "command/schedule_plan.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "forecast/forecast.h"
 #include "store/pages/page_db_read.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
-#include "forecast/forecast.h"
 #include "rules/revisit_policy.h"
 
 #define PAGES_PER_TXN 20000u

@@ -14,9 +14,6 @@
 #ifndef CRAWL_COMMAND_LINE_H
 #define CRAWL_COMMAND_LINE_H
 
-#include "base/memory/buffer.h"
-
-#include <stddef.h>
 #include "base/option/options.h"
 #include "parse/filter/filter.h"
 #include "crawl/command_line.h"

@@ -9,7 +9,6 @@
 #ifndef CRAWL_CRAWL_STORE_H
 #define CRAWL_CRAWL_STORE_H
 
-#include "base/memory/buffer.h"
 #include "ingest/ingest.h"
 
 typedef struct CrawlStore {

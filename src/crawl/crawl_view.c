@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/buffer.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "crawl/fault.h"

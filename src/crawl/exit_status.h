@@ -4,7 +4,6 @@
 #ifndef CRAWL_EXIT_STATUS_H
 #define CRAWL_EXIT_STATUS_H
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 typedef enum ExitStatus {

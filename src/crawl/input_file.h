@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 /* Output file: where a command writes its data, a file named on the command line or standard

@@ -9,8 +9,6 @@
 #ifndef CRAWL_PROGRESS_H
 #define CRAWL_PROGRESS_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "base/core/clock.h"

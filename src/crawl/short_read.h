@@ -21,7 +21,6 @@
 #ifndef CRAWL_SHORT_READ_H
 #define CRAWL_SHORT_READ_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/core/clock.h"

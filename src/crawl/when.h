@@ -6,7 +6,6 @@
 #define CRAWL_WHEN_H
 
 #include "base/core/clock.h"
-#include "base/core/result.h"
 
 /* Reads "2026-01-31", "2026-01-31T12:00", "2026-01-31 12:00:05" (also with "Z"), "now", or how long
  * before now: "90s", "15m", "6h", "2d". RESULT_INVALID: it is none of these. */

@@ -21,8 +21,6 @@
 #ifndef FORECAST_FORECAST_H
 #define FORECAST_FORECAST_H
 
-#include <stdbool.h>
-
 #include "forecast/forecast_history.h"
 #include "forecast/forecast_load.h"
 #include "rules/config.h"

@@ -1,6 +1,5 @@
 #include "forecast/forecast_history.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/memory/file.h"

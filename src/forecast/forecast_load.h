@@ -10,10 +10,6 @@
 #ifndef FORECAST_FORECAST_LOAD_H
 #define FORECAST_FORECAST_LOAD_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/core/result.h"
 #include "forecast/host_pace.h"
 #include "frontier/visit/politeness.h"
 #include "rules/config.h"

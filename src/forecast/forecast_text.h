@@ -8,7 +8,6 @@
 #ifndef FORECAST_FORECAST_TEXT_H
 #define FORECAST_FORECAST_TEXT_H
 
-#include "base/memory/buffer.h"
 #include "forecast/forecast.h"
 #include "report/write/report_writer.h"
 

@@ -8,11 +8,7 @@
 #ifndef FORECAST_HOST_PACE_H
 #define FORECAST_HOST_PACE_H
 
-#include <stdint.h>
-
 #include "base/core/hours.h"
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "rules/config.h"
 #include "store/pages/page_db.h"
 #include "store/tables/host_rows.h"

@@ -21,10 +21,6 @@
 #ifndef INGEST_INGEST_WRITER_H
 #define INGEST_INGEST_WRITER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/memory/buffer.h"
 #include "base/thread/mutex.h"
 #include "base/thread/queue.h"
 #include "ingest/batch/ingest_batch.h"

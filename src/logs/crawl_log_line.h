@@ -8,12 +8,7 @@
 #ifndef LOGS_CRAWL_LOG_LINE_H
 #define LOGS_CRAWL_LOG_LINE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "logs/log_text.h"
 #include "parse/host/ip_address.h"
 

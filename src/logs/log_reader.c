@@ -11,7 +11,6 @@
 
 #include "base/memory/array.h"
 #include "base/memory/file.h"
-#include "base/memory/buffer.h"
 
 #define BLOCK_BYTES ((size_t)1 << 18) /* read at once */
 #define LINE_LIMIT  ((size_t)1 << 20) /* a longer line is passed over */

@@ -6,10 +6,6 @@
 #ifndef LOGS_LOG_TEXT_H
 #define LOGS_LOG_TEXT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
 
 typedef struct LogText {

@@ -13,9 +13,7 @@
 #define PAGE_ARCHIVE_H
 
 #include <lmdb.h>
-#include <stdint.h>
 
-#include "base/memory/buffer.h"
 #include "fetch/transfer/fetch_result.h"
 #include "parse/html/html.h"
 #include "rules/config.h"

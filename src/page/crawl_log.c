@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <dirent.h>
-#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "base/memory/file.h"

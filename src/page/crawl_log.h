@@ -17,11 +17,8 @@
 
 #include "rules/config_words.h"
 
-#include <stdint.h>
 #include "page/parsed_page.h"
 #include "page/stats.h"
-#include "base/memory/buffer.h"
-#include "base/core/result.h"
 
 typedef struct CrawlLog CrawlLog;
 

@@ -6,8 +6,6 @@
 #ifndef PAGE_PARSED_PAGE_H
 #define PAGE_PARSED_PAGE_H
 
-#include <stdint.h>
-
 #include "base/core/hash.h"
 #include "fetch/transfer/fetch_result.h"
 #include "frontier/sieve/sieve.h"

@@ -7,7 +7,6 @@
 #define PAGE_STATS_H
 
 #include <stdatomic.h>
-#include <stdint.h>
 
 #include "base/core/clock.h"
 #include "base/thread/distribution.h"

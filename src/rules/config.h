@@ -9,9 +9,6 @@
 #ifndef RULES_CONFIG_H
 #define RULES_CONFIG_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/option/options.h"
 #include "base/thread/log.h"
 #include "fetch/dns/resolver_types.h"

@@ -2,8 +2,6 @@
 
 #include <ctype.h>
 #include <sched.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,6 @@
 #ifndef RULES_CONFIG_CHECK_H
 #define RULES_CONFIG_CHECK_H
 
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "rules/config.h"
 
 /* RESULT_OK without a [cluster] section. */

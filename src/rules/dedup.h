@@ -18,10 +18,8 @@
 #define RULES_DEDUP_H
 
 #include <lmdb.h>
-#include <stdbool.h>
 
 #include "base/memory/arena.h"
-#include "base/memory/buffer.h"
 #include "base/core/hash.h"
 #include "parse/url/url_key.h"
 #include "store/pages/page_db.h"

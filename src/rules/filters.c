@@ -1,6 +1,5 @@
 #include "rules/filters.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #ifndef RULES_LISTEN_ADDRESS_H
 #define RULES_LISTEN_ADDRESS_H
 
-#include <stdbool.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <malloc.h>
-#include <stddef.h>
 
 /* What one of a row takes. */
 #define BYTE                  ((int64_t)1)

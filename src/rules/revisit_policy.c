@@ -1,7 +1,6 @@
 #include "rules/revisit_policy.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "base/core/hash.h"
 #include "base/memory/file.h"

@@ -24,9 +24,6 @@
 #ifndef RULES_REVISIT_POLICY_H
 #define RULES_REVISIT_POLICY_H
 
-#include <stdbool.h>
-
-#include "base/memory/buffer.h"
 #include "store/frequency/freq_prior.h"
 #include "store/frequency/freq_rules.h"
 #include "store/pages/page_db.h"

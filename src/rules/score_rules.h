@@ -21,8 +21,6 @@
 #ifndef RULES_SCORE_RULES_H
 #define RULES_SCORE_RULES_H
 
-#include "base/memory/buffer.h"
-#include "base/core/result.h"
 #include "parse/filter/filter.h"
 
 #define SCORE_RULES_NEUTRAL 0.5f

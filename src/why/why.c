@@ -6,7 +6,6 @@
 
 #include "base/core/hours.h"
 #include "base/memory/file.h"
-#include "base/memory/buffer.h"
 #include "fetch/transfer/fetch_result.h"
 #include "logs/crawl_log_line.h"
 #include "logs/log_reader.h"

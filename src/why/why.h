@@ -18,12 +18,7 @@
 #ifndef WHY_WHY_H
 #define WHY_WHY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "render/render_table.h"
 #include "rules/config.h"
 #include "store/pages/page_db.h"

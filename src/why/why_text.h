@@ -5,7 +5,6 @@
 #ifndef WHY_WHY_TEXT_H
 #define WHY_WHY_TEXT_H
 
-#include "base/memory/buffer.h"
 #include "report/write/report_writer.h"
 #include "why/why.h"
 

@@ -1,7 +1,5 @@
 #include "base/memory/base64.h"
 
-#include <stdint.h>
-
 static char digit(uint32_t value, Base64Kind kind)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

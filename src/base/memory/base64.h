@@ -7,9 +7,6 @@
 #ifndef BASE_MEMORY_BASE64_H
 #define BASE_MEMORY_BASE64_H
 
-#include <stddef.h>
-
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 typedef enum Base64Kind {

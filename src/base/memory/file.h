@@ -13,10 +13,8 @@
 
 #include <limits.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 typedef struct Path {

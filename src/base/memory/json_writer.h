@@ -16,7 +16,6 @@
 #define BASE_MEMORY_JSON_WRITER_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/memory/buffer.h"
 

@@ -7,10 +7,7 @@
 #define BASE_OPTION_OPTION_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 /* A value as an INI file can hold it.

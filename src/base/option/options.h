@@ -14,12 +14,8 @@
 #ifndef BASE_OPTION_OPTIONS_H
 #define BASE_OPTION_OPTIONS_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "base/option/option.h"
 
 typedef struct OptionSite {

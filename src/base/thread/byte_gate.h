@@ -23,9 +23,6 @@
 #define BASE_THREAD_BYTE_GATE_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/thread/mutex.h"
 

@@ -9,12 +9,8 @@
 #ifndef BASE_THREAD_QUEUE_H
 #define BASE_THREAD_QUEUE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/core/clock.h"
 #include "base/thread/mutex.h"
-#include "base/core/result.h"
 
 typedef struct Queue {
     Mutex mutex;

@@ -11,9 +11,6 @@
 #define BASE_THREAD_RATE_GATE_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/core/clock.h"
 

@@ -14,7 +14,6 @@
 #include <stdatomic.h>
 
 #include "base/thread/mutex.h"
-#include "base/core/result.h"
 
 typedef struct SharedBox SharedBox;
 

@@ -5,13 +5,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <lmdb.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <stdint.h>
 
 #include "base/memory/file.h"
 #include "command/forget/forget_order.h"
@@ -22,8 +20,6 @@
 #include "store/cdxj/cdxj.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/pages/page_db_open.h"
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 
 /* A file of a crawl in its backup: linked, copied, or lengthened.
  *

@@ -1,14 +1,12 @@
 #include "command/check/check.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/core/hash.h"
-#include "base/memory/buffer.h"
 #include "base/thread/mutex.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_store.h"

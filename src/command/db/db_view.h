@@ -7,8 +7,6 @@
 #ifndef COMMAND_DB_DB_VIEW_H
 #define COMMAND_DB_DB_VIEW_H
 
-#include <stdbool.h>
-
 #include "crawl/short_read.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"

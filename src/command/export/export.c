@@ -1,7 +1,5 @@
 #include "command/export/export.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -11,13 +11,8 @@
 #include "crawl/progress.h"
 #include "crawl/short_read.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include "parse/url/url.h"
-#include "base/memory/buffer.h"
-#include "base/core/result.h"
 #include "parse/filter/filter.h"
 #include "store/pages/page_db.h"
 

@@ -1,7 +1,6 @@
 #include "command/export/host_export.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -5,10 +5,6 @@
 #ifndef COMMAND_EXPORT_HOST_EXPORT_H
 #define COMMAND_EXPORT_HOST_EXPORT_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/core/result.h"
 #include "command/export/export_view.h"
 
 /* Counts pairs of numbers, more of them than fit into memory: the arcs of the host graph.

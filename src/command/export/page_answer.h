@@ -14,8 +14,6 @@
 #ifndef COMMAND_EXPORT_PAGE_ANSWER_H
 #define COMMAND_EXPORT_PAGE_ANSWER_H
 
-#include <stdbool.h>
-
 #include "parse/usage/usage.h"
 #include "parse/visible/visible.h"
 #include "store/pages/page_db.h"

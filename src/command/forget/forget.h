@@ -12,8 +12,6 @@
 #ifndef COMMAND_FORGET_FORGET_H
 #define COMMAND_FORGET_FORGET_H
 
-#include <stdbool.h>
-
 #include "base/core/clock.h"
 
 /* Carries out the order that waits in a directory that nobody uses; says what came of it on

@@ -18,13 +18,9 @@
 #define COMMAND_FORGET_FORGET_DATABASE_H
 
 #include <lmdb.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/core/clock.h"
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "cluster/link/outbox.h"
 #include "rules/scope/url_lists.h"
 #include "store/archive/warc_files.h"

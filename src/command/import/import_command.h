@@ -8,7 +8,6 @@
 #define COMMAND_IMPORT_IMPORT_COMMAND_H
 
 #include <stdatomic.h>
-#include "base/core/result.h"
 #include "base/memory/map.h"
 #include "command/import/import_store.h"
 #include "crawl/progress.h"

@@ -1,7 +1,6 @@
 #include "command/import/import_store.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,13 +12,13 @@
 #include "crawl/run/settings.h"
 #include "ingest/ingest_writer.h"
 #include "ingest/page/seed_places.h"
+#include "page/parser.h"
 #include "parse/host/authority.h"
 #include "rules/site/site_book.h"
 #include "parse/robots/robots.h"
 #include "store/archive/capture_index.h"
 #include "store/archive/warc_reader.h"
 #include "store/pages/page_db_read.h"
-#include "page/parser.h"
 
 /* ---- Import fetch ---- */
 

@@ -20,7 +20,6 @@
 #ifndef COMMAND_IMPORT_IMPORT_STORE_H
 #define COMMAND_IMPORT_IMPORT_STORE_H
 
-#include "base/memory/buffer.h"
 #include "crawl/crawl_store.h"
 #include "fetch/transfer/fetch_result.h"
 #include "page/parsing.h"

@@ -1,13 +1,11 @@
 #include "command/plan/plan.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 
 #include "base/core/clock.h"
-#include "base/memory/buffer.h"
 #include "base/memory/file.h"
 #include "command/plan/plan_seeds.h"
 #include "crawl/command_line.h"

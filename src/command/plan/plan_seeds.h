@@ -9,9 +9,6 @@
 #ifndef COMMAND_PLAN_PLAN_SEEDS_H
 #define COMMAND_PLAN_PLAN_SEEDS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "crawl/command_line.h"
 
 #define PLAN_SEED_FILES 64u

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "base/memory/array.h"
-#include "base/memory/buffer.h"
 #include "parse/host/authority.h"
 #include "parse/url/url.h"
 #include "store/cdxj/cdxj.h"

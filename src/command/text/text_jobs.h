@@ -10,12 +10,7 @@
 #ifndef COMMAND_TEXT_TEXT_JOBS_H
 #define COMMAND_TEXT_TEXT_JOBS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "store/archive/warc_files.h"
 #include "store/warc/warc_format.h"
 

@@ -10,8 +10,6 @@
 #ifndef COMMAND_TEXT_TEXT_PAGE_H
 #define COMMAND_TEXT_TEXT_PAGE_H
 
-#include <stdbool.h>
-
 #include "command/text/text_pdf.h"
 #include "command/text/text_source.h"
 #include "parse/visible/visible.h"

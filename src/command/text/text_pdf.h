@@ -10,7 +10,6 @@
 #define COMMAND_TEXT_TEXT_PDF_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/memory/buffer.h"
 

@@ -6,11 +6,7 @@
 #ifndef COMMAND_TEXT_TEXT_RUN_H
 #define COMMAND_TEXT_TEXT_RUN_H
 
-#include <stddef.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "command/text/text_page.h"
 #include "command/text/text_source.h"
 #include "crawl/input_file.h"

@@ -7,7 +7,6 @@
 #include <strings.h>
 
 #include "base/core/hash.h"
-#include "base/memory/buffer.h"
 #include "parse/http/decode.h"
 #include "parse/url/url.h"
 #include "store/archive/warc_reader.h"

@@ -17,12 +17,7 @@
 #ifndef COMMAND_TEXT_TEXT_SOURCE_H
 #define COMMAND_TEXT_TEXT_SOURCE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "base/memory/map.h"
 #include "command/text/text_jobs.h"
 #include "parse/filter/filter.h"

@@ -1,7 +1,6 @@
 #include "command/top/top_feed.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,8 +9,6 @@
 #ifndef COMMAND_TOP_TOP_MODEL_H
 #define COMMAND_TOP_TOP_MODEL_H
 
-#include <stdbool.h>
-
 #include "base/core/clock.h"
 #include "survey/survey.h"
 

@@ -7,7 +7,6 @@
 #define COMMAND_TOP_TOP_TERMINAL_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/memory/buffer.h"
 

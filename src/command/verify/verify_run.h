@@ -7,12 +7,9 @@
 #ifndef COMMAND_VERIFY_VERIFY_RUN_H
 #define COMMAND_VERIFY_VERIFY_RUN_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/core/result.h"
 #include "base/memory/map.h"
 #include "store/archive/warc.h"
 #include "store/archive/warc_files.h"

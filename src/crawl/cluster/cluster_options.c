@@ -1,6 +1,5 @@
 #include "crawl/cluster/cluster_options.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

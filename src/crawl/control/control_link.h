@@ -9,12 +9,9 @@
 #define CRAWL_CONTROL_CONTROL_LINK_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 /* Words: a request to a running crawl as one line of text.

@@ -26,8 +26,6 @@
 #ifndef CRAWL_CONTROL_CONTROL_SERVER_H
 #define CRAWL_CONTROL_CONTROL_SERVER_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "crawl/control/control_link.h"

@@ -13,10 +13,10 @@
 #include "crawl/parts/rule_parts.h"
 #include "crawl/parts/site_parts.h"
 #include "crawl/parts/wires.h"
+#include "page/parser.h"
 #include "page/tool/text_language.h"
 #include "rules/scope/admission.h"
 #include "rules/site/site_book.h"
-#include "page/parser.h"
 #include "ingest/batch/ingest_batch.h"
 #include "store/rank/page_rank.h"
 

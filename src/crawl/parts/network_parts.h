@@ -7,9 +7,6 @@
 #ifndef CRAWL_PARTS_NETWORK_PARTS_H
 #define CRAWL_PARTS_NETWORK_PARTS_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "crawl/parts/agent_parts_types.h"
 
 /* Descriptors: how many connections there may be, given how many files the system lets us open.

@@ -13,11 +13,8 @@
 
 #include <lmdb.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #include "base/core/clock.h"
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "base/memory/file.h"
 #include "base/thread/thread.h"
 #include "crawl/exit_status.h"

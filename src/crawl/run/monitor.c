@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lmdb.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>

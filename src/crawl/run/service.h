@@ -12,9 +12,6 @@
 #ifndef CRAWL_RUN_SERVICE_H
 #define CRAWL_RUN_SERVICE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 

@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 
-#include "base/memory/buffer.h"
 #include "crawl/cluster/cluster_part.h"
 #include "base/core/clock.h"
 #include "frontier/distributor/frontier.h"

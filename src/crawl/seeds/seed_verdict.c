@@ -1,7 +1,5 @@
 #include "crawl/seeds/seed_verdict.h"
 
-#include <stdbool.h>
-
 #include "fetch/transfer/fetch_result.h"
 #include "frontier/visit/politeness.h"
 #include "parse/host/authority.h"

@@ -14,7 +14,6 @@
 
 #include <stdio.h>
 
-#include "base/memory/buffer.h"
 #include "ingest/batch/ingest_batch.h"
 #include "rules/config.h"
 #include "store/pages/page_db.h"

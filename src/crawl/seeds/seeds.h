@@ -9,12 +9,6 @@
 #ifndef CRAWL_SEEDS_SEEDS_H
 #define CRAWL_SEEDS_SEEDS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/memory/buffer.h"
-#include "base/core/result.h"
 #include "parse/host/port_set.h"
 #include "store/pages/page_db.h"
 

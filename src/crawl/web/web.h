@@ -23,10 +23,6 @@
 #ifndef CRAWL_WEB_WEB_H
 #define CRAWL_WEB_WEB_H
 
-#include <stddef.h>
-#include <stdbool.h>
-
-#include "base/memory/buffer.h"
 #include "crawl/crawl_store.h"
 #include "rules/config.h"
 

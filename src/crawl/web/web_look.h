@@ -12,9 +12,6 @@
 #ifndef CRAWL_WEB_WEB_LOOK_H
 #define CRAWL_WEB_WEB_LOOK_H
 
-#include <stddef.h>
-
-#include "base/memory/buffer.h"
 #include "ingest/batch/ingest_batch.h"
 #include "survey/survey.h"
 

@@ -6,7 +6,6 @@
 #ifndef CRAWL_WEB_WEB_METRICS_H
 #define CRAWL_WEB_WEB_METRICS_H
 
-#include "base/memory/buffer.h"
 #include "crawl/control/control_link.h"
 
 /* Web crawl: what the status page asks of the crawl, by its control socket.

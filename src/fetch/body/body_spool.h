@@ -21,11 +21,7 @@
 #define FETCH_BODY_BODY_SPOOL_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 #include "base/thread/byte_gate.h"
 

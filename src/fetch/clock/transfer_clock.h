@@ -21,12 +21,7 @@
 #ifndef FETCH_CLOCK_TRANSFER_CLOCK_H
 #define FETCH_CLOCK_TRANSFER_CLOCK_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "base/memory/heap.h"
 
 /* Run clock: time as a thread has lived it.

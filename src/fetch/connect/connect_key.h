@@ -17,7 +17,6 @@
 #define FETCH_CONNECT_CONNECT_KEY_H
 
 #include <curl/curl.h>
-#include <stdint.h>
 
 #include "parse/host/ip_address.h"
 

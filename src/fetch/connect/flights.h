@@ -8,9 +8,6 @@
 #ifndef FETCH_CONNECT_FLIGHTS_H
 #define FETCH_CONNECT_FLIGHTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/core/clock.h"
 #include "base/thread/mutex.h"
 

@@ -16,12 +16,8 @@
 #define FETCH_CONNECT_LANES_H
 
 #include <curl/curl.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "fetch/connect/socket_watch.h"
 
 #define LANES_CONNECTIONS 64u

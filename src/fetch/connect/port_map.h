@@ -4,11 +4,7 @@
 #ifndef FETCH_CONNECT_PORT_MAP_H
 #define FETCH_CONNECT_PORT_MAP_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/memory/buffer.h"
-#include "base/core/result.h"
 
 #define PORT_MAP_MAX 16u
 

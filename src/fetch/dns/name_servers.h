@@ -13,9 +13,7 @@
 #define FETCH_DNS_NAME_SERVERS_H
 
 #include <ares.h>
-#include <stdbool.h>
 
-#include "base/core/result.h"
 #include "base/thread/mutex.h"
 #include "fetch/dns/resolver_types.h"
 

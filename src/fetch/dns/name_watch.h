@@ -14,8 +14,6 @@
 #ifndef FETCH_DNS_NAME_WATCH_H
 #define FETCH_DNS_NAME_WATCH_H
 
-#include <stdbool.h>
-
 #include "base/core/clock.h"
 #include "fetch/outage/outage.h"
 

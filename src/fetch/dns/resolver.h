@@ -20,10 +20,7 @@
 #include "fetch/dns/resolver_types.h"
 
 #include <ares.h>
-#include <stdint.h>
-#include "base/memory/buffer.h"
 #include "base/core/clock.h"
-#include "base/core/result.h"
 
 /* answered gets every visit state back, with VisitState.address filled in.
  * RESULT_INVALID: the servers cannot be parsed. */

@@ -6,12 +6,8 @@
 #ifndef FETCH_DNS_RESOLVER_TYPES_H
 #define FETCH_DNS_RESOLVER_TYPES_H
 
-#include <stdint.h>
-
 #include "base/core/words.h"
 #include "base/core/clock.h"
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "fetch/outage/outage.h"
 #include "frontier/visit/visit_state.h"
 #include "parse/host/ip_address.h"

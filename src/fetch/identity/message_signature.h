@@ -14,11 +14,7 @@
 #ifndef FETCH_IDENTITY_MESSAGE_SIGNATURE_H
 #define FETCH_IDENTITY_MESSAGE_SIGNATURE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 /* Signing key: an Ed25519 key pair in a file that only its owner may read.

@@ -17,12 +17,7 @@
 #ifndef FETCH_OUTAGE_NETWORK_WATCH_H
 #define FETCH_OUTAGE_NETWORK_WATCH_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stddef.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "fetch/outage/outage.h"
 #include "parse/host/ip_address.h"
 

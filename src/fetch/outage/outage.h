@@ -25,8 +25,6 @@
 #define FETCH_OUTAGE_OUTAGE_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "base/core/clock.h"
 

@@ -12,10 +12,6 @@
 #ifndef FETCH_SITE_CUT_RULES_H
 #define FETCH_SITE_CUT_RULES_H
 
-#include <stdint.h>
-
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "parse/filter/filter.h"
 #include "parse/http/http_header.h"
 

@@ -8,17 +8,11 @@
 #ifndef FETCH_SITE_FETCH_SITE_H
 #define FETCH_SITE_FETCH_SITE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stddef.h>
-
 #include "base/core/hours.h"
 #include "fetch/clock/transfer_clock.h"
 #include "frontier/visit/politeness.h"
 #include "parse/usage/rsl.h"
 #include "parse/usage/usage.h"
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "parse/host/ip_address.h"
 #include "frontier/visit/visit_state.h"
 

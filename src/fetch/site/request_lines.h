@@ -9,10 +9,6 @@
 
 #include <curl/curl.h>
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/core/result.h"
 #include "fetch/identity/message_signature.h"
 #include "fetch/site/fetch_site.h"
 

@@ -28,11 +28,8 @@
 
 #include <curl/curl.h>
 #include <openssl/x509.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <openssl/ssl.h>
 
-#include "base/core/result.h"
 #include "fetch/tls/tls_sessions.h"
 #include "base/memory/buffer.h"
 #include "base/thread/mutex.h"

@@ -14,8 +14,6 @@
 #define FETCH_TLS_TLS_SESSIONS_H
 
 #include <openssl/ssl.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/memory/map.h"
 #include "base/thread/mutex.h"

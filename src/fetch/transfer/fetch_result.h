@@ -14,10 +14,6 @@
 #ifndef FETCH_TRANSFER_FETCH_RESULT_H
 #define FETCH_TRANSFER_FETCH_RESULT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/memory/buffer.h"
 #include "base/thread/byte_gate.h"
 #include "base/core/clock.h"
 #include "fetch/body/body_spool.h"

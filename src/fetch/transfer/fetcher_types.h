@@ -6,7 +6,6 @@
 #ifndef FETCH_TRANSFER_FETCHER_TYPES_H
 #define FETCH_TRANSFER_FETCHER_TYPES_H
 
-#include "base/core/result.h"
 #include "base/thread/byte_quota.h"
 #include "base/thread/rate_gate.h"
 #include "base/thread/shared.h"

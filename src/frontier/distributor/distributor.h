@@ -36,9 +36,6 @@
 #ifndef FRONTIER_DISTRIBUTOR_DISTRIBUTOR_H
 #define FRONTIER_DISTRIBUTOR_DISTRIBUTOR_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "frontier/host/distributor_state.h"
 #include "frontier/visit/visit_state.h"
 #include "store/schedule/schedule.h"

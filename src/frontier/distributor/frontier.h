@@ -20,12 +20,8 @@
 #define FRONTIER_DISTRIBUTOR_FRONTIER_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "frontier/distributor/distributor.h"

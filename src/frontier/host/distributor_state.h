@@ -11,7 +11,6 @@
 #define FRONTIER_HOST_DISTRIBUTOR_STATE_H
 
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
 #include "base/thread/distribution.h"

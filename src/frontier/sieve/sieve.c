@@ -1,8 +1,6 @@
 #include "frontier/sieve/sieve.h"
 
 #include <endian.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

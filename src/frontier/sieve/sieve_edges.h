@@ -13,12 +13,7 @@
 #ifndef FRONTIER_SIEVE_SIEVE_EDGES_H
 #define FRONTIER_SIEVE_SIEVE_EDGES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
 
 #define SIEVE_MAX_NUMBER ((UINT32_C(1) << 23) - 1) /* of a crawl */
 #define SIEVE_MAX_LINKS  ((size_t)1 << 24)         /* of a page */

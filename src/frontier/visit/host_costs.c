@@ -1,7 +1,5 @@
 #include "frontier/visit/host_costs.h"
 
-#include <stdbool.h>
-
 #define PRICE_MAX    (UINT32_C(1) << 20)
 #define BYTES_PER_US 4u  /* at the slowest: a page of 40 kB can never be dear */
 #define LINK_US      10u /* of ingest, for each */

@@ -19,8 +19,6 @@
 #define FRONTIER_VISIT_HOST_COSTS_H
 
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/core/clock.h"
 

@@ -15,7 +15,6 @@
 #ifndef FRONTIER_VISIT_HOST_SITUATION_H
 #define FRONTIER_VISIT_HOST_SITUATION_H
 
-#include "base/memory/buffer.h"
 #include "frontier/visit/politeness.h"
 #include "store/tables/host_rows.h"
 

@@ -38,12 +38,8 @@
 #ifndef FRONTIER_VISIT_POLITENESS_H
 #define FRONTIER_VISIT_POLITENESS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
 #include "base/memory/buffer.h"
-#include "base/core/result.h"
 
 /* How a fetch ended, as far as politeness is concerned.
  * A row: constant, name, the status of crawl.log, the wait before the first retry in ms, how often

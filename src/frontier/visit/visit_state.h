@@ -38,12 +38,8 @@
 #define FRONTIER_VISIT_VISIT_STATE_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/core/clock.h"
-#include "base/memory/buffer.h"
 #include "base/memory/heap.h"
 #include "frontier/visit/politeness.h"
 #include "frontier/visit/wall_run.h"

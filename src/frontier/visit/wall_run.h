@@ -21,10 +21,6 @@
 #ifndef FRONTIER_VISIT_WALL_RUN_H
 #define FRONTIER_VISIT_WALL_RUN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "parse/http/http_wall.h"
 
 #define WALL_RUN_MOST 50u /* pages of one run that are kept */

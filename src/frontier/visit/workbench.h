@@ -31,7 +31,6 @@
 #include <stdatomic.h>
 
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
 #include "frontier/visit/visit_state.h"

@@ -19,7 +19,6 @@
 #include <lmdb.h>
 #include <stdatomic.h>
 
-#include "base/core/result.h"
 #include "base/memory/arena.h"
 #include "base/memory/map.h"
 #include "base/thread/byte_gate.h"

@@ -11,10 +11,7 @@
 #ifndef INGEST_BATCH_INGEST_CHORE_H
 #define INGEST_BATCH_INGEST_CHORE_H
 
-#include <stdbool.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
 
 #define INGEST_MAX_CHORES 13u
 #define INGEST_RIDE_MS    20 /* a piece that goes with results */

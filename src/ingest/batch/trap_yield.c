@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/memory/buffer.h"
 #include "base/core/hash.h"
 #include "parse/trap/trap.h"
 #include "parse/url/url.h"

@@ -19,11 +19,6 @@
 #ifndef INGEST_BATCH_TRAP_YIELD_H
 #define INGEST_BATCH_TRAP_YIELD_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/core/result.h"
 #include "base/thread/shared.h"
 
 typedef struct TrapYield TrapYield;

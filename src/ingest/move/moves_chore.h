@@ -25,10 +25,6 @@
 #ifndef INGEST_MOVE_MOVES_CHORE_H
 #define INGEST_MOVE_MOVES_CHORE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/memory/map.h"
 #include "base/thread/mutex.h"
 #include "ingest/batch/ingest_batch.h"

@@ -1,7 +1,7 @@
 #include "ingest/page/ingest_host.h"
 
-#include "store/schedule/schedule_read.h"
 #include "store/pages/page_db_read.h"
+#include "store/schedule/schedule_read.h"
 #include "base/thread/log.h"
 #include "ingest/page/host_groups.h"
 #include "ingest/revisit/revisits.h"

@@ -1,10 +1,8 @@
 #include "page/classify/classifier.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <stdbool.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,8 +14,6 @@
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "base/core/clock.h"
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 
 /* Classify process: a child process that reads lines and answers each with a line.
  *

@@ -10,11 +10,6 @@
 #ifndef PAGE_TOOL_PAGE_QUESTION_H
 #define PAGE_TOOL_PAGE_QUESTION_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "parse/visible/visible.h"
 #include "rules/config.h"
 

@@ -10,8 +10,6 @@
 #define PAGE_TOOL_SEEN_LINKS_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/memory/buffer.h"
 

@@ -17,10 +17,6 @@
 #ifndef PARSE_CHARSET_CHARSET_H
 #define PARSE_CHARSET_CHARSET_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 #include "parse/text/skim_token.h"
 

@@ -8,8 +8,6 @@
 #ifndef PARSE_CHARSET_CHARSET_CJK_H
 #define PARSE_CHARSET_CHARSET_CJK_H
 
-#include <stdint.h>
-
 #include "base/memory/buffer.h"
 
 /* Where decoders put code points: UTF-8 in a block on the stack, handed to the caller's Buffer when

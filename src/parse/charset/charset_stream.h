@@ -11,9 +11,7 @@
 #define PARSE_CHARSET_CHARSET_STREAM_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 /* What waits at most: multi-byte text without a blank or a slash is cut here at last, which may

@@ -13,10 +13,7 @@
 #define PARSE_COOKIE_COOKIE_JAR_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 #define COOKIE_JAR_MOST  32u

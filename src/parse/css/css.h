@@ -18,9 +18,7 @@
 #define PARSE_CSS_CSS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 /* What to do with a reference; bytes are UTF-8 when text is, without NUL at the end, and live in

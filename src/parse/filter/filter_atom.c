@@ -1,7 +1,6 @@
 #include "parse/filter/filter_atom.h"
 #include <stdlib.h>
 #include <string.h>
-#include "base/memory/buffer.h"
 #include "base/memory/map.h"
 #include "base/core/hash.h"
 #include "parse/url/url.h"

@@ -8,12 +8,9 @@
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "parse/filter/filter_types.h"
 #include "base/memory/arena.h"
-#include "base/core/result.h"
 
 /* A set of host names from a file: what HostInFile and DomainInFile look into.
  *

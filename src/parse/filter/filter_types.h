@@ -6,12 +6,6 @@
 #ifndef PARSE_FILTER_FILTER_TYPES_H
 #define PARSE_FILTER_FILTER_TYPES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "parse/url/url.h"
 
 #define FILTER_MAX_BYTES ((size_t)1024 * 1024) /* of an expression */

@@ -9,9 +9,6 @@
 #ifndef PARSE_HOST_DOMAIN_H
 #define PARSE_HOST_DOMAIN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "parse/url/url.h"
 
 typedef struct Domain {

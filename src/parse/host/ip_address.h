@@ -9,14 +9,10 @@
 #define PARSE_HOST_IP_ADDRESS_H
 
 #include <netinet/in.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 
 #include "base/memory/buffer.h"
 #include "base/memory/map.h"
-#include "base/core/result.h"
 
 typedef struct IpAddress {
     uint8_t bytes[16]; /* IPv4 as ::ffff:a.b.c.d */

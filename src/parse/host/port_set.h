@@ -11,9 +11,7 @@
 #define PARSE_HOST_PORT_SET_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 typedef struct PortSet {

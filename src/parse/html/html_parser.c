@@ -2,7 +2,6 @@
 
 #include <libxml/HTMLparser.h>
 #include <limits.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -6,11 +6,7 @@
 #ifndef PARSE_HTML_HTML_PARSER_H
 #define PARSE_HTML_HTML_PARSER_H
 
-#include <stddef.h>
-
-#include "base/core/result.h"
 #include "base/memory/arena.h"
-#include "base/memory/buffer.h"
 #include "parse/charset/charset.h"
 #include "parse/charset/charset_stream.h"
 #include "parse/html/html_tree_types.h"

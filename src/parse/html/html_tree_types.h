@@ -6,11 +6,6 @@
 #ifndef PARSE_HTML_HTML_TREE_TYPES_H
 #define PARSE_HTML_HTML_TREE_TYPES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/core/result.h"
 #include "base/memory/arena.h"
 #include "parse/css/css.h"
 #include "parse/html/html_types.h"

@@ -6,10 +6,6 @@
 #ifndef PARSE_HTML_HTML_TYPES_H
 #define PARSE_HTML_HTML_TYPES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/result.h"
 #include "parse/text/numbers.h"
 #include "parse/text/sketch.h"

@@ -5,8 +5,6 @@
 #ifndef PARSE_HTML_HTML_WORDS_H
 #define PARSE_HTML_HTML_WORDS_H
 
-#include <stdbool.h>
-
 #include "base/core/ascii.h"
 #include "parse/html/html_tree_types.h"
 

@@ -14,7 +14,6 @@
 #ifndef PARSE_HTML_SKIM_STREAM_H
 #define PARSE_HTML_SKIM_STREAM_H
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 #include "parse/text/skim_token.h"
 

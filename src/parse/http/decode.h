@@ -17,12 +17,6 @@
 #ifndef PARSE_HTTP_DECODE_H
 #define PARSE_HTTP_DECODE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "parse/http/http_header.h"
 
 #define DECODE_RATIO_FLOOR ((size_t)1 << 20)

@@ -12,10 +12,7 @@
 #define PARSE_HTTP_HTTP_HEADER_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 typedef struct HttpHeader {

@@ -7,13 +7,9 @@
 #ifndef PARSE_ROBOTS_ROBOTS_RULES_H
 #define PARSE_ROBOTS_ROBOTS_RULES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/core/hours.h"
-#include "base/memory/buffer.h"
 #include "base/memory/map.h"
 #include "parse/robots/robots_types.h"
 #include "parse/robots/robots_line.h"

@@ -6,11 +6,6 @@
 #ifndef PARSE_ROBOTS_ROBOTS_TYPES_H
 #define PARSE_ROBOTS_ROBOTS_TYPES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/core/result.h"
 #include "parse/usage/usage.h"
 
 #define ROBOTS_MAX_BYTES (500u * 1024u) /* RFC 9309 2.5: the rest of the file is ignored */

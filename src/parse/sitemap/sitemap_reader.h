@@ -8,10 +8,7 @@
 #define PARSE_SITEMAP_SITEMAP_READER_H
 
 #include <libxml/parser.h>
-#include <stdbool.h>
-#include <stddef.h>
 
-#include "base/memory/buffer.h"
 #include "parse/charset/charset_stream.h"
 #include "parse/http/decode.h"
 #include "parse/sitemap/sitemap_types.h"

@@ -6,12 +6,7 @@
 #ifndef PARSE_SITEMAP_SITEMAP_TYPES_H
 #define PARSE_SITEMAP_SITEMAP_TYPES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/words.h"
-#include "base/core/result.h"
 #include "parse/url/url.h"
 
 typedef enum SitemapKind {

@@ -23,10 +23,6 @@
 #ifndef PARSE_TEXT_DIGEST_H
 #define PARSE_TEXT_DIGEST_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/hash.h"
 #include "base/core/result.h"
 #include "parse/text/numbers.h"

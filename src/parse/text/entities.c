@@ -1,6 +1,5 @@
 #include "parse/text/entities.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "base/core/ascii.h"

@@ -13,8 +13,6 @@
 #define PARSE_TEXT_LINK_TEXT_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/memory/buffer.h"
 

@@ -20,8 +20,6 @@
 #define PARSE_TEXT_SKIM_TOKEN_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "parse/text/html_tags.h"

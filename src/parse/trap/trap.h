@@ -6,12 +6,7 @@
 #ifndef PARSE_TRAP_TRAP_H
 #define PARSE_TRAP_TRAP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/core/hash.h"
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "parse/url/url.h"
 
 /* The patterns of URLs (trap_pattern) that are parked, as fetching threads see them.

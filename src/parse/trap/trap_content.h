@@ -19,10 +19,6 @@
 #ifndef PARSE_TRAP_TRAP_CONTENT_H
 #define PARSE_TRAP_TRAP_CONTENT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "parse/url/url.h"
 
 /* Whether a generator of endless pages may be at work: the URL has a query, an identifier, or two

@@ -1,7 +1,6 @@
 #include "parse/url/url_idna.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,10 +8,6 @@
 #ifndef PARSE_URL_URL_IDNA_H
 #define PARSE_URL_URL_IDNA_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/core/result.h"
 #include "parse/url/url_types.h"
 
 /* Normalization form C of host names: what UTS 46 asks for between mapping and splitting.

@@ -21,10 +21,6 @@
 #ifndef PARSE_URL_URL_KEY_H
 #define PARSE_URL_URL_KEY_H
 
-#include <stdbool.h>
-
-#include "base/memory/buffer.h"
-#include "base/core/result.h"
 #include "parse/url/url_types.h"
 
 typedef struct UrlKeyOptions {

@@ -7,10 +7,7 @@
 #define PARSE_URL_URL_TYPES_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 /* Longer input, and input whose result would be longer, is refused outright (RESULT_LIMIT). */

@@ -25,12 +25,6 @@
 #ifndef PARSE_USAGE_USAGE_H
 #define PARSE_USAGE_USAGE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "parse/http/http_header.h"
 
 typedef enum UsagePlace {

@@ -18,11 +18,6 @@
 #ifndef PARSE_VISIBLE_VISIBLE_H
 #define PARSE_VISIBLE_VISIBLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "parse/visible/visible_data.h"
 #include "parse/visible/visible_style.h"
 

@@ -23,10 +23,6 @@
 #ifndef PARSE_VISIBLE_VISIBLE_DATA_H
 #define PARSE_VISIBLE_VISIBLE_DATA_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/memory/buffer.h"
 #include "parse/text/skim_token.h"
 

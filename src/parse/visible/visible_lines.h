@@ -17,12 +17,8 @@
 #ifndef PARSE_VISIBLE_VISIBLE_LINES_H
 #define PARSE_VISIBLE_VISIBLE_LINES_H
 
-#include <stdbool.h>
 #include <locale.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/core/result.h"
 #include "parse/text/html_tags.h"
 #include "parse/visible/visible_style.h"
 

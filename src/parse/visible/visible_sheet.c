@@ -7,7 +7,6 @@
 #include "base/core/ascii.h"
 #include "base/core/hash.h"
 #include "base/memory/array.h"
-#include "base/memory/buffer.h"
 #include "parse/css/css.h"
 
 #define NESTING_MAX 16u /* @media in @media, :not in :not, @import in @import */

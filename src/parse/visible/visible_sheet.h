@@ -16,10 +16,6 @@
 #ifndef PARSE_VISIBLE_VISIBLE_SHEET_H
 #define PARSE_VISIBLE_VISIBLE_SHEET_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/memory/arena.h"
 #include "base/memory/map.h"
 #include "parse/text/skim_token.h"

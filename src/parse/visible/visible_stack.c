@@ -1,7 +1,6 @@
 #include "parse/visible/visible_stack.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/core/ascii.h"
 #include "parse/text/skim_scan.h"

@@ -15,10 +15,6 @@
 #ifndef PARSE_VISIBLE_VISIBLE_STACK_H
 #define PARSE_VISIBLE_VISIBLE_STACK_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "parse/html/html_tree.h"
 #include "parse/text/html_tags.h"
 #include "parse/visible/visible_data.h"

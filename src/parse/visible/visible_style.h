@@ -23,10 +23,6 @@
 #ifndef PARSE_VISIBLE_VISIBLE_STYLE_H
 #define PARSE_VISIBLE_VISIBLE_STYLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/memory/map.h"
 #include "parse/text/skim_token.h"
 #include "parse/visible/visible_sheet.h"

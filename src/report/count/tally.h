@@ -8,10 +8,6 @@
 #ifndef REPORT_COUNT_TALLY_H
 #define REPORT_COUNT_TALLY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/memory/map.h"
 
 /* Histogram: how many values there are of each size: 0, 1, 2-3, 4-7, 8-15, ...

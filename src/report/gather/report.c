@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/buffer.h"
 #include "ingest/batch/ingest_batch.h"
 #include "logs/crawl_log_line.h"
 #include "logs/log_reader.h"

@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "frontier/visit/politeness.h"
 #include "page/stats.h"
 #include "report/count/tally.h"

@@ -12,7 +12,6 @@
 
 #include <stdio.h>
 
-#include "base/core/result.h"
 #include "report/count/tally.h"
 #include "store/pages/page_db.h"
 

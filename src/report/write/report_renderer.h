@@ -8,7 +8,6 @@
 #ifndef REPORT_WRITE_REPORT_RENDERER_H
 #define REPORT_WRITE_REPORT_RENDERER_H
 
-#include "base/core/result.h"
 #include "report/count/tally.h"
 
 #define REPORT_COLUMNS 12u

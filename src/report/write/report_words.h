@@ -5,8 +5,6 @@
 #ifndef REPORT_WRITE_REPORT_WORDS_H
 #define REPORT_WRITE_REPORT_WORDS_H
 
-#include <stdint.h>
-
 #include "base/core/clock.h"
 
 #define WORDS_BYTES 48

@@ -19,9 +19,6 @@
 #ifndef REPORT_WRITE_REPORT_WRITER_H
 #define REPORT_WRITE_REPORT_WRITER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
 #include "base/memory/buffer.h"
 #include "report/write/report_renderer.h"

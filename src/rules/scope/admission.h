@@ -15,8 +15,6 @@
 #ifndef RULES_ADMISSION_H
 #define RULES_ADMISSION_H
 
-#include <stdint.h>
-
 #include "rules/scope/denials.h"
 #include "rules/scope/scope.h"
 

@@ -12,9 +12,7 @@
 #define RULES_SCOPE_DENIAL_LIST_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 #define DENIAL_LIST_FILE "denied.txt"

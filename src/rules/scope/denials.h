@@ -17,12 +17,8 @@
 #ifndef RULES_DENIALS_H
 #define RULES_DENIALS_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "parse/host/ip_address.h"
 
 typedef struct Denials Denials;

@@ -7,11 +7,6 @@
 #ifndef RULES_SCOPE_SCOPE_H
 #define RULES_SCOPE_SCOPE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 #include "rules/scope/stay_set.h"
 

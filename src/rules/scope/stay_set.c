@@ -1,7 +1,6 @@
 #include "rules/scope/stay_set.h"
 
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/core/hash.h"

@@ -7,10 +7,6 @@
 #ifndef RULES_SCOPE_URL_LISTS_H
 #define RULES_SCOPE_URL_LISTS_H
 
-#include <stddef.h>
-#include <stdbool.h>
-
-#include "base/core/result.h"
 #include "base/memory/map.h"
 #include "base/memory/buffer.h"
 

@@ -17,7 +17,6 @@
 #ifndef RULES_SITE_SITE_BOOK_H
 #define RULES_SITE_SITE_BOOK_H
 
-#include "base/core/result.h"
 #include "fetch/site/fetch_site.h"
 #include "rules/config.h"
 

@@ -14,10 +14,7 @@
 #define STORE_ARCHIVE_CAPTURE_INDEX_H
 
 #include <lmdb.h>
-#include <stdbool.h>
-#include <stdint.h>
 
-#include "base/core/result.h"
 #include "store/archive/warc_record.h"
 #include "store/pages/page_db_read.h"
 

@@ -2,17 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/core/result.h"
 #include "base/memory/array.h"
-#include "base/memory/buffer.h"
 #include "base/thread/log.h"
 #include "store/archive/warc_files.h"
 #include "store/cdxj/cdxj.h"

@@ -9,13 +9,8 @@
 #ifndef STORE_ARCHIVE_WARC_FILES_H
 #define STORE_ARCHIVE_WARC_FILES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <lmdb.h>
 
-#include "base/memory/buffer.h"
-#include "base/core/result.h"
 #include "store/archive/warc_types.h"
 #include "store/warc/warc_head.h"
 

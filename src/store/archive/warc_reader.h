@@ -9,13 +9,7 @@
 #ifndef STORE_ARCHIVE_WARC_READER_H
 #define STORE_ARCHIVE_WARC_READER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "parse/usage/usage.h"
 #include "store/cdxj/cdxj.h"
 #include "store/warc/warc_format.h"

@@ -37,13 +37,7 @@
 #ifndef STORE_ARCHIVE_WARC_RECORD_H
 #define STORE_ARCHIVE_WARC_RECORD_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/memory/buffer.h"
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "store/warc/warc_compress.h"
 #include "store/warc/warc_format.h"
 #include "store/warc/warc_head.h"

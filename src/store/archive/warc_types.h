@@ -6,11 +6,7 @@
 #ifndef STORE_ARCHIVE_WARC_TYPES_H
 #define STORE_ARCHIVE_WARC_TYPES_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "store/archive/warc_record.h"
 
 #define WARC_DEFAULT_PATTERN   "ragno-{timestamp}-{serial:05}.warc"

@@ -1,7 +1,6 @@
 #include "store/best_first/bf_front.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -34,10 +34,7 @@
 #define STORE_BEST_FIRST_BF_FRONT_H
 
 #include <lmdb.h>
-#include <stdbool.h>
-#include <stdint.h>
 
-#include "base/core/result.h"
 #include "store/schedule/schedule.h"
 
 /* Where an entry stands among those of its host: level and value of the schedule in one number.

@@ -19,8 +19,6 @@
 
 #include <stdatomic.h>
 
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "base/thread/mutex.h"
 #include "base/thread/thread.h"
 #include "base/thread/timekeeper.h"

@@ -26,11 +26,6 @@
 #ifndef STORE_CDXJ_CDXJ_H
 #define STORE_CDXJ_CDXJ_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 #include "store/warc/warc_format.h"
 

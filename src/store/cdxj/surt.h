@@ -11,10 +11,7 @@
 #ifndef STORE_CDXJ_SURT_H
 #define STORE_CDXJ_SURT_H
 
-#include <stddef.h>
-
 #include "base/memory/buffer.h"
-#include "base/core/result.h"
 
 /* Appends the key of url (absolute, as serialised by parse/url; any other scheme is copied, blanks
  * and controls escaped). The key has no blanks. Errors of out; then out is as before. */

@@ -6,8 +6,8 @@
 
 #include "base/memory/bits.h"
 #include "store/lmdb/lmdb_result.h"
-#include "store/page_tables/page_store.h"
 #include "store/format/page_links.h"
+#include "store/page_tables/page_store.h"
 
 /* What one sweep needs. */
 typedef struct Sweep {

@@ -35,11 +35,7 @@
 #ifndef STORE_DEDUP_DEDUP_INDEX_H
 #define STORE_DEDUP_DEDUP_INDEX_H
 
-#include <stdint.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "store/warc/warc_head.h"
 
 typedef struct DedupIndex DedupIndex;

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 #include "base/core/hash.h"
 #include "base/core/varint.h"
 #include "base/memory/array.h"
-#include "base/memory/buffer.h"
 #include "base/memory/file.h"
 
 /* ---- The bucket files of a directory ---- */

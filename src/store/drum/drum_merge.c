@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <stdbool.h>
 
 /* Telling the dispatcher what became of the elements of a merge.
  *

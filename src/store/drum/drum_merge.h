@@ -10,8 +10,6 @@
 
 #include "store/drum/drum_file.h"
 
-#include <stddef.h>
-#include <stdint.h>
 #include "base/memory/buffer.h"
 
 /* One bucket of a generation in memory, while it is merged.

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +10,6 @@
 
 #include "base/core/hash.h"
 #include "base/core/varint.h"
-#include "base/memory/buffer.h"
 #include "base/memory/file.h"
 #include "store/drum/drum_file.h"
 

@@ -15,10 +15,6 @@
 #ifndef STORE_FOREIGN_FOREIGN_READER_H
 #define STORE_FOREIGN_FOREIGN_READER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 #include "store/warc/warc_format.h"
 

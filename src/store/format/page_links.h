@@ -21,8 +21,6 @@
 
 #include <lmdb.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/core/varint.h"
 #include "base/memory/buffer.h"

@@ -13,9 +13,6 @@
 #define STORE_FORMAT_PAGE_PACKS_H
 
 #include <lmdb.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/memory/buffer.h"
 #include "store/lmdb/journal.h"

@@ -20,8 +20,6 @@
 #define STORE_FORMAT_PAGE_RECORD_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/memory/buffer.h"
 #include "base/core/varint.h"

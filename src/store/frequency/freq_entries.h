@@ -11,7 +11,6 @@
 #define STORE_FREQUENCY_FREQ_ENTRIES_H
 
 #include <lmdb.h>
-#include <stdbool.h>
 
 #include "store/frequency/freq_scheduler_types.h"
 

@@ -1,9 +1,6 @@
 #include "store/frequency/freq_scheduler.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,8 +13,6 @@
 #define STORE_LMDB_READER_SLOTS_H
 
 #include <lmdb.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/core/clock.h"
 

@@ -14,8 +14,6 @@
 #define STORE_PAGE_TABLES_PAGE_HOSTS_H
 
 #include <lmdb.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "store/page_tables/page_store.h"
 

@@ -13,9 +13,6 @@
 
 #include <endian.h>
 #include <lmdb.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "store/page_tables/page_store.h"

@@ -7,9 +7,6 @@
 #define STORE_PAGE_TABLES_PAGE_LOOKUP_TYPES_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/thread/mutex.h"
 

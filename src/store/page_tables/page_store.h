@@ -12,8 +12,6 @@
 
 #include <lmdb.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "base/thread/mutex.h"
 #include "store/format/page_packs.h"

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lmdb.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

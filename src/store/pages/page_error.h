@@ -6,8 +6,6 @@
 #ifndef STORE_PAGES_PAGE_ERROR_H
 #define STORE_PAGES_PAGE_ERROR_H
 
-#include <stdbool.h>
-
 #include "store/pages/page_db_types.h"
 
 /* The code of page_db.h for an LMDB return code or errno. */

@@ -1,7 +1,6 @@
 #include "store/rank/page_rank.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "store/rank/rank_vector.h"

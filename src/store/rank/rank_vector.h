@@ -9,12 +9,8 @@
 #define STORE_RANK_RANK_VECTOR_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/core/error.h"
-#include "base/core/result.h"
 #include "base/thread/mutex.h"
 #include "store/lmdb/mmap_array.h"
 #include "store/rank/link_graph.h"

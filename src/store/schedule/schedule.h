@@ -16,9 +16,6 @@
 #define STORE_SCHEDULE_SCHEDULE_H
 
 #include <lmdb.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/core/result.h"
 #include "store/schedule/schedule_types.h"

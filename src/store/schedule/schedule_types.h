@@ -8,9 +8,6 @@
 #define STORE_SCHEDULE_SCHEDULE_TYPES_H
 
 #include <lmdb.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "store/lmdb/journal.h"
 

@@ -14,8 +14,6 @@
 #define STORE_TABLES_BODY_ROWS_H
 
 #include <lmdb.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "base/core/result.h"
 #include "store/lmdb/journal.h"

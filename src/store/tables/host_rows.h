@@ -12,12 +12,7 @@
 #define STORE_TABLES_HOST_ROWS_H
 
 #include <lmdb.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "parse/host/ip_address.h"
 #include "parse/http/http_wall.h"
 #include "parse/robots/robots.h"

@@ -9,10 +9,7 @@
 #define STORE_TABLES_PAGE_ROWS_H
 
 #include <lmdb.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 /* Held table: URLs that a rule of the operator holds back.

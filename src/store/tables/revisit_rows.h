@@ -27,8 +27,6 @@
 #define STORE_TABLES_REVISIT_ROWS_H
 
 #include <lmdb.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "base/core/result.h"
 #include "parse/text/numbers.h"

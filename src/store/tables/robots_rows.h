@@ -15,9 +15,7 @@
 
 #include <lmdb.h>
 #include <stdbool.h>
-#include <stdint.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 #define ROBOTS_ROWS_KEPT 32u /* earlier versions of a host */

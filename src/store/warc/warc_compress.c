@@ -1,7 +1,6 @@
 #include "store/warc/warc_compress.h"
 
 #include <libdeflate.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>

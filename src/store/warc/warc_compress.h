@@ -10,9 +10,7 @@
 #define STORE_WARC_WARC_COMPRESS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
-#include "base/core/result.h"
 #include "base/core/words.h"
 #include "base/memory/buffer.h"
 

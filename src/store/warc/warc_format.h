@@ -7,12 +7,7 @@
 #ifndef STORE_WARC_WARC_FORMAT_H
 #define STORE_WARC_WARC_FORMAT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
 
 /* Borrowed bytes; not NUL-terminated. */
 typedef struct WarcBytes {

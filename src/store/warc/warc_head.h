@@ -7,11 +7,7 @@
 #ifndef STORE_WARC_WARC_HEAD_H
 #define STORE_WARC_WARC_HEAD_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "base/memory/file.h"
 #include "store/warc/warc_compress.h"
 #include "store/warc/warc_format.h"

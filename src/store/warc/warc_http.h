@@ -26,7 +26,6 @@
 #define STORE_WARC_WARC_HTTP_H
 
 #include "base/memory/buffer.h"
-#include "base/core/result.h"
 #include "store/warc/warc_format.h"
 
 /* What a header block says; borrowed from the block. */

@@ -16,12 +16,7 @@
 #ifndef STORE_ZIP_ZIP_WRITER_H
 #define STORE_ZIP_ZIP_WRITER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 #define ZIP_SHA256_TEXT 65 /* hexadecimal, and NUL */
