@@ -41,13 +41,10 @@ enum {
 enum { NODE_ELSEWHERE = 1, NODE_TREE = 2, NODE_MANY = 4 };
 enum {
     TABLE_AT_ADDRESS = 1, /* of the free list: the map's place is prescribed. Never ours */
-    TABLE_REVERSED = 2,
     TABLE_MANY_VALUES = 4,
     TABLE_INTEGERS = 8,
     TABLE_FIXED_VALUES = 16,
-    TABLE_INTEGER_VALUES = 32,
-    TABLE_VALUES_REVERSED = 64,
-    TABLE_FLAGS = 127
+    TABLE_FLAGS = TABLE_MANY_VALUES | TABLE_INTEGERS | TABLE_FIXED_VALUES /* that ours have */
 };
 
 typedef struct Header {
@@ -152,11 +149,7 @@ static bool read_node(const uint8_t *page, size_t size, const Header *header, si
         return false;
     }
     memcpy(words, page + offset, sizeof words);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    uint32_t low = (uint32_t)words[0] << 16 | words[1];
-#else
     uint32_t low = (uint32_t)words[1] << 16 | words[0];
-#endif
     node->flags = branch ? 0 : words[2];
     node->child = low | (uint64_t)words[2] << 32;
     node->key_bytes = words[3];
@@ -173,16 +166,8 @@ static int lmdb_check_compare_numbers(const uint8_t *a, const uint8_t *b, size_t
 {
     uint64_t x = 0;
     uint64_t y = 0;
-    if (length == sizeof(uint32_t)) {
-        uint32_t narrow[2];
-        memcpy(&narrow[0], a, length);
-        memcpy(&narrow[1], b, length);
-        x = narrow[0];
-        y = narrow[1];
-    } else {
-        memcpy(&x, a, length < sizeof x ? length : sizeof x);
-        memcpy(&y, b, length < sizeof y ? length : sizeof y);
-    }
+    memcpy(&x, a, length < sizeof x ? length : sizeof x);
+    memcpy(&y, b, length < sizeof y ? length : sizeof y);
     return (x > y) - (x < y);
 }
 
@@ -190,9 +175,6 @@ static int lmdb_check_compare_numbers(const uint8_t *a, const uint8_t *b, size_t
 static bool ascend(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_t b_bytes,
                    unsigned table_flags)
 {
-    if ((table_flags & TABLE_REVERSED) != 0) {
-        return true; /* no table of ours */
-    }
     if ((table_flags & TABLE_INTEGERS) != 0) {
         return a_bytes == b_bytes && lmdb_check_compare_numbers(a, b, a_bytes) < 0;
     }
@@ -210,32 +192,24 @@ static bool has_sound_header(const Header *header, size_t size, size_t *n)
 
 static void walk_tree(Walk *walk, const Tree *tree);
 
-/* Keys of one length, one behind the other. */
-static bool check_fixed(const uint8_t *page, size_t size, const Header *header, size_t n,
-                        unsigned table_flags)
+/* Values of one length, one behind the other, which ascend as memcmp has it. */
+static bool check_fixed(const uint8_t *page, size_t size, const Header *header, size_t n)
 {
     size_t bytes = header->key_bytes;
     if (bytes == 0 || n * bytes > size - HEADER_BYTES) {
         return false;
     }
-    const uint8_t *keys = page + HEADER_BYTES;
+    const uint8_t *values = page + HEADER_BYTES;
     for (size_t i = 1; i < n; i++) {
-        if (!ascend(keys + (i - 1) * bytes, bytes, keys + i * bytes, bytes, table_flags)) {
+        if (memcmp(values + (i - 1) * bytes, values + i * bytes, bytes) >= 0) {
             return false;
         }
     }
     return true;
 }
 
-/* The values of one key are a table of their own, sorted as the flags of theirs say. */
-static unsigned flags_of_values(unsigned table_flags)
-{
-    return ((table_flags & TABLE_INTEGER_VALUES) != 0 ? (unsigned)TABLE_INTEGERS : 0u) |
-           ((table_flags & TABLE_VALUES_REVERSED) != 0 ? (unsigned)TABLE_REVERSED : 0u);
-}
-
-/* Values of one key as a small page inside the node. */
-static bool check_inner(const Node *node, unsigned table_flags, uint64_t *entries)
+/* Values of one key as a small page inside the node. All that ours have are of one length. */
+static bool check_inner(const Node *node, uint64_t *entries)
 {
     size_t n = 0;
     size_t size = node->bytes;
@@ -243,24 +217,12 @@ static bool check_inner(const Node *node, unsigned table_flags, uint64_t *entrie
         return false;
     }
     Header header = lmdb_check_read_header(node->value);
-    if ((header.flags & PAGE_INNER) == 0 || !has_sound_header(&header, size, &n)) {
+    if ((header.flags & (PAGE_INNER | PAGE_FIXED)) != (PAGE_INNER | PAGE_FIXED) ||
+        !has_sound_header(&header, size, &n)) {
         return false;
     }
     *entries += n;
-    if ((header.flags & PAGE_FIXED) != 0) {
-        return check_fixed(node->value, size, &header, n, flags_of_values(table_flags));
-    }
-    Node before = {.flags = 0};
-    for (size_t i = 0; i < n; i++) {
-        Node value;
-        if (!read_node(node->value, size, &header, i, false, &value) ||
-            (i > 0 && !ascend(before.key, before.key_bytes, value.key, value.key_bytes,
-                              flags_of_values(table_flags)))) {
-            return false;
-        }
-        before = value;
-    }
-    return true;
+    return check_fixed(node->value, size, &header, n);
 }
 
 /* A value of the free list: a count and that many page numbers, the greatest first. */
@@ -343,7 +305,7 @@ static bool check_value(Walk *walk, const Node *node, unsigned table_flags, uint
         return check_subtree(walk, node, entries);
     }
     if ((node->flags & NODE_MANY) != 0) {
-        return check_inner(node, table_flags, entries);
+        return check_inner(node, entries);
     }
     *entries += 1;
     if ((node->flags & NODE_ELSEWHERE) != 0) {
@@ -398,7 +360,7 @@ static void walk_page(Walk *walk, const Tree *tree, uint64_t number, unsigned le
                  has_sound_header(&header, walk->page_bytes, &n);
     if (sound && (header.flags & PAGE_FIXED) != 0) {
         sound = kind == PAGE_LEAF && header.key_bytes == tree->pad &&
-                check_fixed(page, walk->page_bytes, &header, n, tree->flags);
+                check_fixed(page, walk->page_bytes, &header, n);
         *entries += n;
     } else if (sound) {
         sound = walk_nodes(walk, tree, page, &header, n, level, entries);
