@@ -257,7 +257,10 @@ static void check_owed(const AuditFetch *fetch, AuditPlace before, int64_t owed,
 
 static int64_t first_known(int64_t a, int64_t b, int64_t c)
 {
-    return a >= 0 ? a : b >= 0 ? b : c;
+    if (a >= 0) {
+        return a;
+    }
+    return b >= 0 ? b : c;
 }
 
 /* Whether the pause was shorter than owed, by the times of the two lines or by what the later one
@@ -600,7 +603,7 @@ Result audit_delays_read(AuditDelays *delays, const char *directory, Buffer *err
     if (delays->dark_until.us > delays->since.us - AUDIT_CHANGE_US) {
         delays->since.us = delays->dark_until.us + AUDIT_CHANGE_US;
     }
-    return of_log != RESULT_OK ? of_log : rc;
+    return result_first(of_log, rc);
 }
 
 void audit_delays_destroy(AuditDelays *delays)

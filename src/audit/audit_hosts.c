@@ -178,7 +178,8 @@ Result audit_whom_parse(AuditWhom *whom, const char *text)
         n -= n > 1 && host[n - 1] == '.';
         whom->is_address =
             ip_address_parse(host + is_v6, n - 2 * (size_t)is_v6, &whom->address) == RESULT_OK;
-        whom->port = url.port == (url.https ? 443 : 80) ? 0 : url.port;
+        bool is_standard = url.port == (url.https ? 443 : 80);
+        whom->port = is_standard ? 0 : url.port;
         whom->name = strndup(host, n);
         rc = whom->name == NULL ? RESULT_MEMORY : RESULT_OK;
     }

@@ -80,7 +80,7 @@ static int by_slack(const void *a, const void *b)
     const AuditHost *y = *(AuditHost *const *)b;
     int64_t p = x->subject.closest.slack;
     int64_t q = y->subject.closest.slack;
-    return p != q ? (p > q ? 1 : -1) : strcmp(x->origin, y->origin);
+    return p != q ? (p > q) - (p < q) : strcmp(x->origin, y->origin);
 }
 
 /* The hosts that are asked about and were paused for, the closest first; *list is the caller's. */
@@ -283,7 +283,7 @@ static void audit_requests_print_content(const Buffer *content, FILE *out)
                 (void)fputc('?', out);
                 i++;
             } else if (c != '\r') {
-                (void)fputc(c < ' ' && c != '\t' ? '?' : c == 0x7F ? '?' : c, out);
+                (void)fputc((c < ' ' && c != '\t') || c == 0x7F ? '?' : c, out);
             }
         }
         (void)fputc('\n', out);

@@ -133,7 +133,9 @@ int audit_main(int argc, char **argv)
         status = crawl_open_is_crawl(command.options.directory)
                      ? crawl_open("audit", command.options.directory, true, &db)
                      : 0;
-        status = status == 0 ? audit_command_run(&command, db) : status;
+    }
+    if (status == 0) {
+        status = audit_command_run(&command, db);
     }
     ip_ranges_destroy(&command.ips);
     return status == COMMAND_HELPED ? 0 : status;

@@ -84,7 +84,7 @@ static int compare_turn(Compare *compare)
     }
     page_db_txn_abort(compare->before.db, compare->before.txn);
     compare->before.txn = NULL;
-    int code = short_read_turn(&compare->read);
+    int code = short_read_turn(&compare->read, page_db_error_ok);
     compare->after.txn = compare->read.txn;
     progress_show(&compare->progress, compare->n_steps,
                   2 * compare->before.n_pages + 2 * compare->after.n_pages, compare->rows.n_rows,

@@ -209,9 +209,11 @@ static Result crawl_load_config(Line *line, Config *config, Buffer *error)
     char path[4096];
     const char *file = config_file_of(line, path, sizeof path);
     bool is_own = line->config_file == NULL && line->agent.settings == CONFIG_FILE_WHOLE;
-    Result rc = file == NULL ? RESULT_OK
-                : is_own     ? options_load_printed(&config->options, file, error)
-                             : options_load(&config->options, file, error);
+    Result rc = RESULT_OK;
+    if (file != NULL) {
+        rc = is_own ? options_load_printed(&config->options, file, error)
+                    : options_load(&config->options, file, error);
+    }
     if (rc != RESULT_OK && rc != RESULT_INVALID) {
         (void)buffer_printf(error, "cannot read %s: %s\n", file, result_name(rc));
         rc = RESULT_INVALID;

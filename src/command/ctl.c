@@ -136,10 +136,16 @@ int ctl_main(int argc, char **argv)
     control_link_close(link);
     buffer_destroy(&note);
     buffer_destroy(&error);
-    return rc == RESULT_OK        ? EXIT_FINISHED
-           : rc == RESULT_LIMIT   ? EXIT_NEGATIVE
-           : rc == RESULT_INVALID ? EXIT_USAGE
-                                  : EXIT_IO;
+    switch ((int)rc) {
+    case RESULT_OK:
+        return EXIT_FINISHED;
+    case RESULT_LIMIT:
+        return EXIT_NEGATIVE;
+    case RESULT_INVALID:
+        return EXIT_USAGE;
+    default:
+        return EXIT_IO;
+    }
 }
 
 /* ---- status command ---- */

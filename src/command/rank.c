@@ -208,7 +208,7 @@ static int rank_print_pages(const RankCommand *command, PageDB *db, RankedPage *
         } else {
             rank_print_page(command, &pages[i], buffer_string(&url), page.n_crawls > 0);
         }
-        rc = rc == page_db_error_ok ? short_read_turn(&read) : rc;
+        rc = short_read_turn(&read, rc);
     }
     buffer_destroy(&url);
     return short_read_end(&read, rc, "rank");
@@ -264,9 +264,10 @@ static int rank_pages(const RankCommand *command, const ScoreInput *input, RankA
         (void)fprintf(stderr, "ragno rank: %s\n", words == NULL ? "out of memory" : words);
     }
     (void)page_rank_delete(pr);
-    return code == page_rank_error_ok          ? 0
-           : code == page_rank_error_precision ? EXIT_NEGATIVE
-                                               : EXIT_IO;
+    if (code != page_rank_error_ok) {
+        return code == page_rank_error_precision ? EXIT_NEGATIVE : EXIT_IO;
+    }
+    return 0;
 }
 
 static int rank_hubs(const RankCommand *command, const ScoreInput *input, RankedPage *pages)
@@ -293,7 +294,10 @@ static int rank_hubs(const RankCommand *command, const ScoreInput *input, Ranked
         (void)fprintf(stderr, "ragno rank: %s\n", words == NULL ? "out of memory" : words);
     }
     (void)hits_delete(hits);
-    return code == hits_error_ok ? 0 : code == hits_error_precision ? EXIT_NEGATIVE : EXIT_IO;
+    if (code != hits_error_ok) {
+        return code == hits_error_precision ? EXIT_NEGATIVE : EXIT_IO;
+    }
+    return 0;
 }
 
 /* Whether there are content scores. A page that was never crawled has the score of a link, which is
@@ -312,7 +316,7 @@ static int look_for_scores(const RankCommand *command, PageDB *db)
         PageRef page;
         rc = page_db_get(db, read.txn, i, &page, &url);
         is_found = rc == page_db_error_ok && page.n_crawls > 0 && page.score != 0.0f;
-        rc = rc == page_db_error_ok ? short_read_turn(&read) : rc;
+        rc = short_read_turn(&read, rc);
     }
     buffer_destroy(&url);
     int status = short_read_end(&read, rc, "rank");

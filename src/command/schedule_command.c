@@ -557,8 +557,12 @@ int schedule_main(int argc, char **argv)
         if (code == freq_scheduler_error_ok) {
             sch->persist = 1;
             status = command.is_print ? 0 : schedule_command_settle(db, false);
-            status = status == 0 ? schedule_command_run(&command, sch, rules) : status;
-            status = status == 0 && !command.is_print ? schedule_command_settle(db, true) : status;
+            if (status == 0) {
+                status = schedule_command_run(&command, sch, rules);
+            }
+            if (status == 0 && !command.is_print) {
+                status = schedule_command_settle(db, true);
+            }
         } else {
             const char *words = sch == NULL ? NULL : error_message(sch->error);
             (void)fprintf(stderr, "ragno schedule: %s\n", words == NULL ? "out of memory" : words);

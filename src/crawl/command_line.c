@@ -293,7 +293,7 @@ int check_options_load(const CheckOptions *options, Config *config)
         if (rc != RESULT_OK && rc != RESULT_INVALID) {
             (void)buffer_printf(&error, "%s: %s\n", options->file, result_name(rc));
         }
-        status = rc == RESULT_OK ? 0 : rc == RESULT_INVALID ? 2 : 3;
+        status = exit_status_of(rc);
     }
     if (options_load_environment(&config->options, "RAGNO_", &error) != RESULT_OK) {
         status = status == 0 ? 2 : status;

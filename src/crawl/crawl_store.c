@@ -16,6 +16,7 @@
 #include "base/core/error.h"
 #include "crawl/fault.h"
 #include "store/check/lmdb_check.h"
+#include "store/pages/page_error.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/archive/warc_files.h"
 
@@ -245,12 +246,7 @@ Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlSto
         if (db_rc == page_db_error_damaged) {
             fault_note();
         }
-        return db_rc == page_db_error_version   ? RESULT_VERSION
-               : db_rc == page_db_error_locked  ? RESULT_LOCKED
-               : db_rc == page_db_error_full    ? RESULT_FULL
-               : db_rc == page_db_error_memory  ? RESULT_MEMORY
-               : db_rc == page_db_error_damaged ? RESULT_DAMAGED
-                                                : RESULT_IO;
+        return page_db_result(db_rc);
     }
     rc = crawl_store_open_tables(store, options, error);
     if (rc != RESULT_OK && error->length == 0) {

@@ -125,8 +125,11 @@ static Result crawl_view_find_places(CrawlView *view)
         return RESULT_IO;
     }
     Result rc = lmdb_table_open(&store.seeds, txn, SEED_TABLE, MDB_INTEGERKEY);
-    if (page_db_txn_commit(view->db, txn) != page_db_error_ok || rc != RESULT_OK) {
-        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc == RESULT_OK ? RESULT_IO : rc;
+    if (page_db_txn_commit(view->db, txn) != page_db_error_ok && rc == RESULT_OK) {
+        return RESULT_IO;
+    }
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     rc = stay_set_new(&view->stay, (StayKind)view->config.scope_stay);
     if (rc == RESULT_OK) {

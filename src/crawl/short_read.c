@@ -95,15 +95,18 @@ void short_read_pause(ShortRead *read)
     page_db_rest(read->db);
 }
 
-int short_read_turn(ShortRead *read)
+int short_read_turn(ShortRead *read, int rc)
 {
+    if (rc != page_db_error_ok) {
+        return rc;
+    }
     bool writes = read->out != NULL && __fpending(read->out) >= PENDING_BYTES;
     if (!writes && mono_ms_between(read->since, mono_now()) < SHORT_READ_MS) {
         return over(read);
     }
     short_read_pause(read);
     short_read_write_output(read);
-    int rc = over(read);
+    rc = over(read);
     return rc == page_db_error_ok ? short_read_resume(read) : rc;
 }
 

@@ -41,8 +41,9 @@ typedef struct ShortRead {
 /* Begins the first transaction. out gets a buffer of its own and must not have been written to.
  * short_read_end in every case. */
 int short_read_begin(ShortRead *read, PageDB *db, FILE *out);
-/* A step is done. read->txn may be another one afterwards. */
-int short_read_turn(ShortRead *read);
+/* A step is done, and came to rc: an error passes through. read->txn may be another one afterwards.
+ */
+int short_read_turn(ShortRead *read, int rc);
 /* Ends the transaction, before something that takes long; short_read_resume begins another. */
 void short_read_pause(ShortRead *read);
 /* The signal that has asked for the end; 0 = none. */

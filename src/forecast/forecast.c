@@ -191,8 +191,8 @@ static double seconds_for(const Forecast *forecast, const ForecastInput *input, 
 {
     double scale = scale_of(forecast, input, GROWTH_TREND);
     *polite = forecast_load_seconds(input->load, scale, pages);
-    double by_rate = pages > 0 ? (rate > 0 ? pages / rate : NEVER) : 0;
-    return fmax(by_rate, *polite);
+    double by_rate = rate > 0 ? pages / rate : NEVER;
+    return fmax(pages > 0 ? by_rate : 0, *polite);
 }
 
 /* ---- limits ---- */
@@ -316,8 +316,9 @@ void forecast_make(Forecast *forecast, const ForecastInput *input)
     double queued = input->load->urls;
     double growth = forecast->growth;
     forecast->urls_left[GROWTH_NONE] = queued;
+    double without_end = queued > 0 ? NEVER : 0;
     forecast->urls_left[GROWTH_STEADY] =
-        growth < GROWTH_LIMIT ? queued / (1 - growth) : (queued > 0 ? NEVER : 0);
+        growth < GROWTH_LIMIT ? queued / (1 - growth) : without_end;
     forecast->urls_left[GROWTH_TREND] = trend.per_known > 0 ? finished_by_trend(queued, &trend)
                                                             : forecast->urls_left[GROWTH_STEADY];
     static const double probability[GROWTHS] = {

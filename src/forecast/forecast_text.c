@@ -63,10 +63,8 @@ static void forecast_tell_end(const Forecast *forecast, const ForecastInput *inp
         report_fact(to, "more_disk_bytes", "on disk more", REPORT_BYTES(forecast->disk));
     }
     report_fact(to, "bound", NULL, REPORT_TEXT(bound));
-    report_fact(to, NULL, "what binds",
-                REPORT_TEXT(is_polite       ? "politeness"
-                            : bound == NULL ? "not known"
-                                            : bound));
+    const char *binds = bound == NULL ? "not known" : bound;
+    report_fact(to, NULL, "what binds", REPORT_TEXT(is_polite ? "politeness" : binds));
     if (ends) {
         report_fact(to, "seconds_by_rate", "by the rate alone",
                     REPORT_SECONDS(forecast->rate_seconds));

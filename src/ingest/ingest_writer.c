@@ -9,6 +9,7 @@
 #include "ingest/revisit/revisits.h"
 #include "page/archive.h"
 #include "store/pages/page_db_read.h"
+#include "store/pages/page_error.h"
 #include "store/schedule/schedule.h"
 #include "store/tables/host_rows.h"
 
@@ -397,24 +398,6 @@ static void note_times(IngestWriter *writer, const Work *work, MonoTime start)
     }
 }
 
-/* What the end of a transaction means for the crawl. Only what more room would help is waited for.
- */
-static Result commit_result(int code)
-{
-    switch (code) {
-    case page_db_error_ok:
-        return RESULT_OK;
-    case page_db_error_full:
-        return RESULT_FULL;
-    case page_db_error_memory:
-        return RESULT_MEMORY;
-    case page_db_error_damaged:
-        return RESULT_DAMAGED;
-    default:
-        return RESULT_IO;
-    }
-}
-
 /* The lines of crawl.log that the commit will make true. Only a full disk holds the batch up:
  * nothing is decided by logs. */
 static Result prepare_log(IngestWriter *writer, const Batch *batch)
@@ -466,7 +449,7 @@ static Result commit_once(IngestWriter *writer, const Work *work)
         page_db_txn_abort(writer->store.db, txn);
     } else {
         thread_step("committing");
-        rc = commit_result(page_db_txn_commit(writer->store.db, txn));
+        rc = page_db_result(page_db_txn_commit(writer->store.db, txn));
     }
     ingest_writer_settle(writer, &batch, rc == RESULT_OK);
     if (rc == RESULT_OK) {
@@ -643,7 +626,7 @@ Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, const ch
     if (rc != RESULT_OK) {
         page_db_txn_abort(writer->store.db, txn);
     } else {
-        rc = commit_result(page_db_txn_commit(writer->store.db, txn));
+        rc = page_db_result(page_db_txn_commit(writer->store.db, txn));
     }
     if (writer->cluster != NULL) {
         ingest_cluster_end(writer->cluster, &batch, rc == RESULT_OK);

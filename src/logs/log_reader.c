@@ -79,7 +79,8 @@ static int by_order(const void *a, const void *b)
 {
     const LogFile *x = a;
     const LogFile *y = b;
-    return x->order != y->order ? (x->order > y->order ? 1 : -1) : strcmp(x->name, y->name);
+    int order = (x->order > y->order) - (x->order < y->order);
+    return order != 0 ? order : strcmp(x->name, y->name);
 }
 
 static Result log_reader_add_file(LogReader *reader, const char *name, long long order)

@@ -324,6 +324,7 @@ WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch)
     (void)snprintf(tls, sizeof tls, "tls/%s", tls_version_name(facts->version));
     Buffer usage = {.limit = USAGE_TERMS_BYTES};
     (void)usage_print_terms(fetch->answer.usage, &usage);
+    const char *http_1 = fetch->answer.http_version == 10 ? "http/1.0" : "http/1.1";
     const char *request = fetch->request.header == NULL ? "" : fetch->request.header;
     bool is_answered = fetch->answer.status >= 100;
     WarcFetch record = {.url = warc_bytes(fetch->request.url, strlen(fetch->request.url)),
@@ -335,9 +336,7 @@ WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch)
                         .body = warc_bytes(buffer_string(&fetch->answer.body),
                                            is_answered ? fetch->answer.body.length : 0),
                         .truncated = truncation_of(fetch),
-                        .protocol = fetch->answer.http_version == 20   ? "h2"
-                                    : fetch->answer.http_version == 10 ? "http/1.0"
-                                                                       : "http/1.1",
+                        .protocol = fetch->answer.http_version == 20 ? "h2" : http_1,
                         .tls = facts->verdict == TLS_NOT_KNOWN ? NULL : tls,
                         .cipher = facts->cipher,
                         .usage = usage.length == 0 ? NULL : buffer_string(&usage)};

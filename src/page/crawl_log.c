@@ -245,7 +245,7 @@ Result crawl_log_flush(CrawlLog *log)
     mutex_lock(&log->mutex);
     Result skip_rc = flush_file(&log->skips);
     mutex_unlock(&log->mutex);
-    return rc != RESULT_OK ? rc : skip_rc;
+    return result_first(rc, skip_rc);
 }
 
 static const char *or_dash(const char *text)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/ascii.h"
 #include "base/core/hash.h"
 #include "base/thread/log.h"
 #include "page/parsing_links.h"
@@ -175,9 +176,12 @@ static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const 
     HttpField field = parsing_html_coding(parser, header);
     const Buffer *raw = &fetch->answer.body;
     buffer_trim(&parser->unpacked, (size_t)parser->config->fetch_max_body);
-    parser->unpacked.limit = fetch->request.max_body > 0 ? fetch->request.max_body
-                             : fetch->request.hop == 'S' ? (size_t)parser->config->fetch_max_sitemap
-                                                         : (size_t)parser->config->fetch_max_body;
+    parser->unpacked.limit = fetch->request.max_body;
+    if (parser->unpacked.limit == 0) { /* what was fetched by nobody, such as an imported answer */
+        parser->unpacked.limit =
+            (size_t)(fetch->request.hop == 'S' ? parser->config->fetch_max_sitemap
+                                               : parser->config->fetch_max_body);
+    }
     if (raw->length <= parser->unpacked.limit && decode_is_plain(field.value, field.value_length)) {
         parser->body = raw;
         return DECODE_OK;
@@ -347,10 +351,8 @@ static void parse_answer(Parser *parser, ParsedPage *page, const HttpHeader *hea
     size_t n = type->type_length < sizeof page->about.mime - 1 ? type->type_length
                                                                : sizeof page->about.mime - 1;
     for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)type->type[i];
-        page->about.mime[i] = c <= ' ' || c >= 0x7f  ? '?'
-                              : c >= 'A' && c <= 'Z' ? (char)(c | 32)
-                                                     : (char)c;
+        char c = type->type[i];
+        page->about.mime[i] = c > ' ' && c < 0x7f ? ascii_lower(c) : '?';
     }
     page->about.mime[n] = '\0';
     const FetchResult *fetch = page->fetch;

@@ -23,10 +23,10 @@ static bool is_embed(const PageLink *link)
 
 static uint8_t parsing_links_hop_of(const PageLink *link)
 {
-    if (link->kind == LINK_REDIRECT) {
-        return 'R';
+    if (link->kind == LINK_REDIRECT || link->kind == LINK_SITEMAP) {
+        return link->kind == LINK_REDIRECT ? 'R' : 'S';
     }
-    return link->kind == LINK_SITEMAP ? 'S' : is_embed(link) ? 'E' : 'L';
+    return is_embed(link) ? 'E' : 'L';
 }
 
 bool parsing_links_wants_embeds(const Config *config)
@@ -188,9 +188,10 @@ static Refusal parsing_links_refuse_url(Parser *parser, const ParsedPage *page,
     if (rule != SCOPE_IN) {
         return scope_rule_refusal(rule);
     }
-    return is_trap(parser->config, link)     ? REFUSED_TRAP
-           : is_filtered(parser, page, link) ? REFUSED_FILTER
-                                             : REFUSALS;
+    if (is_trap(parser->config, link)) {
+        return REFUSED_TRAP;
+    }
+    return is_filtered(parser, page, link) ? REFUSED_FILTER : REFUSALS;
 }
 
 void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *url, size_t length,
@@ -454,11 +455,10 @@ static void add_link_field(Parser *parser, const ParsedPage *page, const HttpFie
     size_t position = 0;
     HttpLink link;
     while (http_header_next_link(field->value, field->value_length, &position, &link)) {
+        const char *type = link.type == NULL ? "" : link.type;
+        bool is_of_page = link.rel != NULL && !link.has_anchor;
         unsigned flags =
-            link.has_anchor || link.rel == NULL
-                ? 0
-                : html_link_flags(link.rel, link.rel_length, link.type == NULL ? "" : link.type,
-                                  link.type_length);
+            is_of_page ? html_link_flags(link.rel, link.rel_length, type, link.type_length) : 0;
         bool is_feed = parser->config->scope_sitemaps && (flags & LINK_TO_FEED) != 0;
         if (is_feed || (flags & LINK_PAGE) != 0) {
             parsing_links_add_reference(parser, page, link.uri, link.uri_length,

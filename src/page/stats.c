@@ -12,9 +12,10 @@ StatsType stats_type(const char *mime)
     if (strcmp(mime, "text/html") == 0 || strcmp(mime, "application/xhtml+xml") == 0) {
         return STATS_HTML;
     }
-    return strncmp(mime, "text/", 5) == 0    ? STATS_TEXT
-           : strncmp(mime, "image/", 6) == 0 ? STATS_IMAGE
-                                             : STATS_OTHER;
+    if (strncmp(mime, "text/", 5) == 0) {
+        return STATS_TEXT;
+    }
+    return strncmp(mime, "image/", 6) == 0 ? STATS_IMAGE : STATS_OTHER;
 }
 
 StatsAnswers stats_answers(const Stats *stats)

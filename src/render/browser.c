@@ -183,7 +183,9 @@ Result browser_look(const BrowserOptions *options, Buffer *path)
                             what);
         return rc;
     }
-    rc = rc == RESULT_OK ? browser_user(options, &user, &group) : rc;
+    if (rc == RESULT_OK) {
+        rc = browser_user(options, &user, &group);
+    }
     if (rc == RESULT_INVALID) {
         buffer_reset(path);
         (void)buffer_printf(path,

@@ -400,9 +400,9 @@ Result render_table_next(RenderTable *table, MDB_txn *txn, RenderJobState state,
                          RenderCursor *cursor)
 {
     bool has_weight = state == RENDER_JOB_WAITING;
-    RenderKey from = cursor->has_begun ? render_key_of_place(state, cursor->weight, cursor->page)
-                                       : render_key(has_weight ? 'q' : 'l');
+    RenderKey from = render_key(has_weight ? 'q' : 'l');
     if (cursor->has_begun) {
+        from = render_key_of_place(state, cursor->weight, cursor->page);
         from.bytes[from.length++] = 0; /* behind it */
     }
     MDB_val key;

@@ -176,7 +176,9 @@ static Result recorded_steps(MDB_txn *txn, DedupSteps *steps)
     MDB_val key = {.mv_size = sizeof name - 1, .mv_data = name};
     MDB_val value;
     int code = mdb_dbi_open(txn, "crawl", 0, &crawl);
-    code = code == MDB_SUCCESS ? mdb_get(txn, crawl, &key, &value) : code;
+    if (code == MDB_SUCCESS) {
+        code = mdb_get(txn, crawl, &key, &value);
+    }
     if (code == MDB_NOTFOUND) {
         return RESULT_NOT_FOUND;
     }
@@ -207,11 +209,16 @@ Result dedup_stands_for(MDB_txn *txn, const char *url, Buffer *first)
     dedup_scratch_init(&scratch);
     rc = dedup_key(&steps, &scratch, url, strlen(url), &hash);
     dedup_scratch_destroy(&scratch);
-    int code = rc == RESULT_OK ? mdb_dbi_open(txn, "keys", 0, &keys) : MDB_NOTFOUND;
+    if (rc != RESULT_OK) {
+        return RESULT_NOT_FOUND;
+    }
+    int code = mdb_dbi_open(txn, "keys", 0, &keys);
     uint64_t words[2] = {hash.low, hash.high};
     MDB_val key = {.mv_size = sizeof words, .mv_data = words};
     MDB_val value;
-    code = code == MDB_SUCCESS ? mdb_get(txn, keys, &key, &value) : code;
+    if (code == MDB_SUCCESS) {
+        code = mdb_get(txn, keys, &key, &value);
+    }
     if (code != MDB_SUCCESS) {
         return code == MDB_NOTFOUND ? RESULT_NOT_FOUND : lmdb_result(code, "get spelling");
     }

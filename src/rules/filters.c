@@ -97,5 +97,5 @@ Result filters_share(Shared *parse, Shared *fetch, Shared *body, const Config *c
     rc = share_one(fetch, filters, HOOK_FETCH);
     Result second = share_one(body, filters, HOOK_BODY);
     Result rest = shared_replace(parse, filters);
-    return rc != RESULT_OK ? rc : second != RESULT_OK ? second : rest;
+    return result_first(rc, result_first(second, rest));
 }

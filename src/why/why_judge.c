@@ -102,10 +102,10 @@ static void judge_port(Judge *judge, const char *list)
     Result rc = port_set_parse(&ports, list, &error);
     bool passes = rc != RESULT_OK || port_set_has(&ports, judge->url.port);
     if (!passes || *list != '\0') {
+        const char *why =
+            *list == '\0' ? "the port is another service's, by a list that is built in" : list;
         why_judge_note(judge, "scope.ports", passes, refusal_status(REFUSED_PORT), "%s",
-                       rc != RESULT_OK ? buffer_string(&error)
-                       : *list == '\0' ? "the port is another service's, by a list that is built in"
-                                       : list);
+                       rc != RESULT_OK ? buffer_string(&error) : why);
     }
     buffer_destroy(&error);
 }

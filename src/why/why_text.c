@@ -86,9 +86,10 @@ static void put_refusal(const Why *why, Buffer *out)
 {
     const WhyAttempt *last = last_attempt(why);
     const WhyJudgement *refusal = why_refusal(&why->judged);
-    int status = why->is_known && why->page.status < 0 ? why->page.status
-                 : refusal != NULL                     ? refusal->status
-                                                       : why->trail.skipped_status;
+    int status = refusal != NULL ? refusal->status : why->trail.skipped_status;
+    if (why->is_known && why->page.status < 0) {
+        status = why->page.status;
+    }
     (void)buffer_append_string(out, "It is refused");
     if (status != 0) {
         (void)buffer_append_string(out, ": ");

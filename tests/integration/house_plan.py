@@ -143,6 +143,24 @@ def sizes(report, path):
            "src/base/core/result.c:2: a function of 61 lines, they have at most 60")
 
 
+def expressions(report, path):
+    house(path)
+    plant(path, "base/core/hash.c",
+          "int f(int a, int b)\n{\n    int c = a ? 1 : b;\n    g(a ? 1 : 2, b ? 3 : 4);\n"
+          "    c = a == 1   ? 1\n        : b == 2 ? 2\n                 : 3;\n"
+          "    return a ? g(b ? '?' : 2) : c; /* a ? b ? c : d : e */\n}\n")
+    plant(path, "base/core/error.c",
+          "int f(int a)\n{\n    int rc = g();\n    rc = rc == RESULT_OK ? h(\"a ? b\") : rc;\n"
+          "    rc =\n        rc == 0 ? g() : rc;\n    a = a == 0 ? 1 : a;\n"
+          "    a = (a ? 1 : 2) ? 3 : 4;\n    return rc == RESULT_OK ? g() : rc;\n}\n")
+    expect(report, "ternaries within ternaries, and codes that are given themselves", findings(path),
+           "src/base/core/error.c:8: a ternary within another one",
+           "src/base/core/error.c:4: rc is given itself: an if, or goto done",
+           "src/base/core/error.c:5: rc is given itself: an if, or goto done",
+           "src/base/core/hash.c:6: a ternary within another one",
+           "src/base/core/hash.c:8: a ternary within another one")
+
+
 def change(path, name, *replacements):
     """Replaces texts, each of which stands in the file, in a copy of the tree."""
     with open(f"{path}/{name}") as file:
@@ -219,4 +237,4 @@ def walk(report, path):
 
 if __name__ == "__main__":
     harness.main(sound, circle_of_calls, circle_of_modules, one_name_twice, includes_upward, store_in_fetch, wrong_room,
-                 rooms_without, sizes, diagrams, headers, troubles, walk)
+                 rooms_without, sizes, expressions, diagrams, headers, troubles, walk)

@@ -31,6 +31,15 @@ static inline char ascii_lower(char c)
     return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
 }
 
+/* How long the UTF-8 character is that begins with this byte; 0: none begins so. */
+static inline size_t ascii_utf8_length(unsigned char lead)
+{
+    if (lead < 0xC0) {
+        return lead < 0x80;
+    }
+    return 2 + (size_t)(lead >= 0xE0) + (size_t)(lead >= 0xF0);
+}
+
 /* Whether these bytes are the word, whatever their case; bytes may be NULL when length is 0. */
 static inline bool ascii_is(const char *bytes, size_t length, const char *word)
 {

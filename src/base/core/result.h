@@ -49,4 +49,10 @@ const char *result_name(Result result) RAGNO_SYMBOL(result_name);
 /* The Result for an errno value. */
 Result result_of_errno(int error) RAGNO_SYMBOL(result_of_errno);
 
+/* Of two steps that were both taken: what went wrong first. */
+static inline Result result_first(Result one, Result other)
+{
+    return one != RESULT_OK ? one : other;
+}
+
 #endif

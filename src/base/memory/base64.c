@@ -1,10 +1,14 @@
 #include "base/memory/base64.h"
 
+#include <string.h>
+
+static const char digits[][65] = {
+    [BASE64_STANDARD] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+    [BASE64_URL] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"};
+
 static char digit(uint32_t value, Base64Kind kind)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char c = digits[value & 63];
-    return kind == BASE64_URL && c == '+' ? '-' : kind == BASE64_URL && c == '/' ? '_' : c;
+    return digits[kind][value & 63];
 }
 
 Result base64_append(Buffer *text, const void *data, size_t length, Base64Kind kind)
@@ -36,17 +40,11 @@ Result base64_read(Buffer *bytes, const char *text, size_t length, Base64Kind ki
     }
     Result rc = RESULT_OK;
     for (size_t i = 0; rc == RESULT_OK && i < length; i++) {
-        char c = text[i];
-        int value = c >= 'A' && c <= 'Z'                    ? c - 'A'
-                    : c >= 'a' && c <= 'z'                  ? c - 'a' + 26
-                    : c >= '0' && c <= '9'                  ? c - '0' + 52
-                    : c == (kind == BASE64_URL ? '-' : '+') ? 62
-                    : c == (kind == BASE64_URL ? '_' : '/') ? 63
-                                                            : -1;
-        if (value < 0) {
+        const char *at = memchr(digits[kind], text[i], 64);
+        if (at == NULL) {
             return RESULT_INVALID;
         }
-        bits = bits << 6 | (uint32_t)value;
+        bits = bits << 6 | (uint32_t)(at - digits[kind]);
         n_bits += 6;
         if (n_bits >= 8) {
             n_bits -= 8;

@@ -65,9 +65,10 @@ Result buffer_reserve(Buffer *buffer, size_t extra)
     if (need <= buffer->capacity) {
         return RESULT_OK;
     }
-    size_t capacity = buffer->capacity > 0        ? buffer->capacity
-                      : need < BUFFER_FIRST_BYTES ? BUFFER_FIRST_BYTES
-                                                  : need; /* the caller may know what comes */
+    size_t capacity = buffer->capacity;
+    if (capacity == 0) { /* exactly what is asked for: the caller may know what comes */
+        capacity = need < BUFFER_FIRST_BYTES ? BUFFER_FIRST_BYTES : need;
+    }
     while (capacity < need) {
         capacity += capacity / 2 + 1;
     }

@@ -150,7 +150,10 @@ static const OptionSpec *nearest(const Options *options, const char *name)
                                     options->specs[i].key);
         bool is_same = strcmp(options->specs[i].key, key) == 0;
         bool is_far = n > length + most || length > n + most;
-        size_t d = is_same ? 1 : is_far ? SIZE_MAX : option_distance(name, full);
+        size_t d = 1;
+        if (!is_same) {
+            d = is_far ? SIZE_MAX : option_distance(name, full);
+        }
         if (d < best_distance) {
             best_distance = d;
             best = &options->specs[i];

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/core/bounds.h"
 #include "base/core/clock.h"
 #include "base/thread/mutex.h"
 
@@ -141,7 +142,7 @@ void log_event(LogLevel level, const char *component, const char *phrase, const 
     char time[CLOCK_TEXT_BYTES];
     int n = snprintf(line, sizeof line, "%s %s %s %s: %s ", wall_format_iso(wall_now(), time),
                      words[level], thread_name, component, phrase);
-    size_t length = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
+    size_t length = (size_t)bounds_int64(n, 0, sizeof line - 1);
     va_list arguments;
     va_start(arguments, format);
     n = vsnprintf(line + length, sizeof line - length, format, arguments);

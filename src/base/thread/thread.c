@@ -108,7 +108,10 @@ Result thread_start(Thread *thread, const char *name, void *(*run)(void *), void
     if (!thread->started) {
         list_remove(thread);
     }
-    return rc == 0 ? RESULT_OK : rc == EAGAIN ? RESULT_LIMIT : RESULT_MEMORY;
+    if (rc != 0) {
+        return rc == EAGAIN ? RESULT_LIMIT : RESULT_MEMORY;
+    }
+    return RESULT_OK;
 }
 
 void thread_join(Thread *thread)

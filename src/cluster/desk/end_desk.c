@@ -1,7 +1,6 @@
 #include "cluster/desk/end_desk.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/thread/log.h"
 #include "cluster/desk/table_keeper.h"

@@ -88,8 +88,10 @@ static TableNews table_keeper_compare(TableKeeper *keeper, ClusterTable *table, 
         return table_keeper_put_back(keeper, now);
     }
     if (table->epoch == keeper->table.epoch) {
-        bool settled = !mono_before(keeper->key.asked, keeper->settled);
-        return !same_table(keeper, table) ? TABLE_TWO : settled ? TABLE_CONFIRMED : TABLE_NOTHING;
+        if (!same_table(keeper, table)) {
+            return TABLE_TWO;
+        }
+        return mono_before(keeper->key.asked, keeper->settled) ? TABLE_NOTHING : TABLE_CONFIRMED;
     }
     if (cluster_table_copy(&keeper->seen, table) != RESULT_OK) {
         return TABLE_NOTHING;
@@ -108,9 +110,11 @@ TableNews table_keeper_take(TableKeeper *keeper, const TransportEvent *event, Mo
         cluster_table_init(&table);
         Result rc = event->revision == 0 ? RESULT_NOT_FOUND
                                          : cluster_table_read(&table, event->bytes, event->length);
-        news = rc == RESULT_OK        ? table_keeper_compare(keeper, &table, now)
-               : rc == RESULT_VERSION ? TABLE_TWO
-                                      : table_keeper_put_back(keeper, now);
+        if (rc == RESULT_OK) {
+            news = table_keeper_compare(keeper, &table, now);
+        } else {
+            news = rc == RESULT_VERSION ? TABLE_TWO : table_keeper_put_back(keeper, now);
+        }
         cluster_table_destroy(&table);
         keeper->newest = news == TABLE_CONFIRMED;
         bool waits = mono_before(now, keeper->settled); /* soon after it has settled */

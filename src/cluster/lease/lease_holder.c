@@ -1,7 +1,6 @@
 #include "cluster/lease/lease_holder.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory/heap.h"
 #include "base/memory/map.h"

@@ -1,7 +1,6 @@
 #include "cluster/link/inbox.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 InboxItem *inbox_item_new(uint64_t ticket, const Envelope *envelope, char *blocks, size_t length)
 {

@@ -137,7 +137,9 @@ Result outbox_draft_add(OutboxDraft *draft, uint16_t to, const LinkRecord *recor
     Result rc = link_block_append(&page->writer, record);
     if (rc == RESULT_LIMIT) {
         rc = outbox_close_block(draft, page);
-        rc = rc == RESULT_OK ? link_block_append(&page->writer, record) : rc;
+        if (rc == RESULT_OK) {
+            rc = link_block_append(&page->writer, record);
+        }
     }
     if (rc == RESULT_OK && page->writer.block.length >= OUTBOX_BLOCK_BYTES) {
         rc = outbox_close_block(draft, page);

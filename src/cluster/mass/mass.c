@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/bounds.h"
 #include "base/memory/bits.h"
 #include "store/pages/page_db_read.h"
 #include "base/core/clock.h"
@@ -135,7 +136,9 @@ static Result mass_walk(Mass *mass, const atomic_bool *stop,
             domain = page.hash >> 32;
             rc = owner_of(mass, page.index, &url, &page.owner);
         }
-        rc = rc == RESULT_OK ? take(context, &page) : rc;
+        if (rc == RESULT_OK) {
+            rc = take(context, &page);
+        }
         if (++seen % LINK_GRAPH_SLICE == 0 && rank_is_stopped(stop)) {
             rc = RESULT_CLOSED;
         }
@@ -246,7 +249,7 @@ static double growth(const Mass *mass)
     missed += mass->outflow - mass->inflow;
     double whole = jump - missed;
     double factor = jump > 0.0 && whole > 0.0 ? jump / whole : 1.0;
-    return factor < 0.5 ? 0.5 : factor > 2.0 ? 2.0 : factor;
+    return bounds_double(factor, 0.5, 2.0);
 }
 
 static Result mass_place_all(Mass *mass, float *weights, const atomic_bool *stop)
@@ -315,7 +318,9 @@ static Result mass_weigh(void *context, float damping, const MMapArray *content,
         rc = mass_walk(mass, stop, weigh_page, &weighing);
     }
     mass->jump = (double)weighing.share * weighing.sum;
-    rc = rc == RESULT_OK ? mass_place_all(mass, values, stop) : rc;
+    if (rc == RESULT_OK) {
+        rc = mass_place_all(mass, values, stop);
+    }
     if (rc != RESULT_OK) {
         (void)mmap_array_delete(*weights);
         *weights = NULL;

@@ -211,7 +211,7 @@ static Result node_open_desks(Node *node, const uint64_t used[LEDGER_UNITS], Mon
     Result rc_leases =
         lease_desk_init(&node->leases, link, &options->lease, options->lease_addresses,
                         node->join.record.dead_below, node->join.alone, &sinks->leases, now);
-    rc = rc == RESULT_OK ? rc_leases : rc;
+    rc = result_first(rc, rc_leases);
     return rc == RESULT_OK ? edict_desk_begin(&node->edicts, options->edicts) : rc;
 }
 

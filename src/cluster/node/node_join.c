@@ -658,9 +658,8 @@ void node_join_work(NodeJoin *join, MonoTime now)
     if (mono_before(now, join->next) || !join->link->up) {
         return;
     }
-    join->next = steps[join->step].take == NULL
-                     ? MONO_NEVER
-                     : mono_add_ms(now, join->step == JOIN_OTHERS ? OTHERS_MS : ANSWER_MS);
+    int64_t patience_ms = join->step == JOIN_OTHERS ? OTHERS_MS : ANSWER_MS;
+    join->next = steps[join->step].take == NULL ? MONO_NEVER : mono_add_ms(now, patience_ms);
     if (look != NULL) {
         member_key(join->identity.self, key);
         (void)node_link_get(join->link, join->step == JOIN_RECORD ? key : look, next_token(join));

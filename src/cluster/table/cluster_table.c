@@ -53,11 +53,12 @@ unsigned slot_of_url(const char *url, size_t length)
 
 unsigned slot_of_name(const char *name)
 {
+    if (strstr(name, "://") != NULL) {
+        return slot_of_url(name, strlen(name));
+    }
     const char *colon = strrchr(name, ':');
     bool has_port = colon != NULL && strchr(colon, ']') == NULL;
-    return strstr(name, "://") != NULL
-               ? slot_of_url(name, strlen(name))
-               : slot_of_host(name, has_port ? (size_t)(colon - name) : strlen(name));
+    return slot_of_host(name, has_port ? (size_t)(colon - name) : strlen(name));
 }
 
 /* ---- Arbiters ---- */
@@ -460,7 +461,10 @@ Result cluster_table_drain(ClusterTable *table, uint16_t agent)
     } while (moved);
     free(counts);
     table->epoch += moved;
-    return moved ? RESULT_OK : least == agent ? RESULT_INVALID : RESULT_NOT_FOUND;
+    if (moved) {
+        return RESULT_OK;
+    }
+    return least == agent ? RESULT_INVALID : RESULT_NOT_FOUND;
 }
 
 Result cluster_table_restore(ClusterTable *table, uint16_t agent)

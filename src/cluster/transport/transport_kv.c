@@ -110,9 +110,10 @@ KvAnswer kv_read_look(const char *text, Buffer *value)
     size_t length = 0;
     uint64_t code = transport_kv_number_of(text, "\"err_code\":");
     if (is_error(text)) {
-        return code != NO_MESSAGE && code != NO_STREAM
-                   ? transport_kv_failed(text)
-                   : (KvAnswer){.kind = code == NO_MESSAGE ? KV_NONE : KV_NO_BUCKET};
+        if (code != NO_MESSAGE && code != NO_STREAM) {
+            return transport_kv_failed(text);
+        }
+        return (KvAnswer){.kind = code == NO_MESSAGE ? KV_NONE : KV_NO_BUCKET};
     }
     uint64_t revision = transport_kv_number_of(text, "\"seq\":");
     const char *data = string_of(text, "\"data\":", &length);

@@ -116,10 +116,16 @@ static Result transport_setup(const NatsLibrary *library, natsOptions **setup,
 /* RESULT_LIMIT: a message is too long for the server. RESULT_MEMORY. RESULT_CLOSED otherwise. */
 static Result transport_result(natsStatus status)
 {
-    return status == NATS_OK            ? RESULT_OK
-           : status == NATS_MAX_PAYLOAD ? RESULT_LIMIT
-           : status == NATS_NO_MEMORY   ? RESULT_MEMORY
-                                        : RESULT_CLOSED;
+    switch ((int)status) {
+    case NATS_OK:
+        return RESULT_OK;
+    case NATS_MAX_PAYLOAD:
+        return RESULT_LIMIT;
+    case NATS_NO_MEMORY:
+        return RESULT_MEMORY;
+    default:
+        return RESULT_CLOSED;
+    }
 }
 
 /* ---- Transport NATS ---- */

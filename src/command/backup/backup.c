@@ -17,7 +17,6 @@
 #include "crawl/exit_status.h"
 #include "frontier/sieve/sieve.h"
 #include "store/archive/warc_files.h"
-#include "store/cdxj/cdxj.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/pages/page_db_open.h"
 
@@ -381,9 +380,11 @@ static Result backup_rest(void *context, const char *name)
     Backup *backup = context;
     size_t n = strlen(name);
     bool is_log = n > 4 && strcmp(name + n - 4, ".log") == 0;
-    return backup_is_none(name) ? RESULT_OK
-                                : backup_take(backup, backup->folder, name,
-                                              is_log ? BACKUP_GROW : BACKUP_COPY, UINT64_MAX);
+    if (backup_is_none(name)) {
+        return RESULT_OK;
+    }
+    return backup_take(backup, backup->folder, name, is_log ? BACKUP_GROW : BACKUP_COPY,
+                       UINT64_MAX);
 }
 
 /* Whether moved.txt names a WARC file, or the file of this index. */
@@ -486,9 +487,10 @@ static int backup_end(Backup *backup, const char *command, Result rc)
                      (double)backup->counts.bytes / 1e6);
     }
     (void)exit_status_tell(command, rc, &backup->error);
-    return rc == RESULT_OK                               ? EXIT_FINISHED
-           : rc == RESULT_DAMAGED || rc == RESULT_CLOSED ? EXIT_DIRECTORY
-                                                         : EXIT_IO;
+    if (rc == RESULT_DAMAGED || rc == RESULT_CLOSED) {
+        return EXIT_DIRECTORY;
+    }
+    return rc == RESULT_OK ? EXIT_FINISHED : EXIT_IO;
 }
 
 static int backup_usage(const char *command, FILE *out)

@@ -503,7 +503,10 @@ static int check_sitemap(int argc, char **argv)
     }
     sitemap_parser_delete(parser);
     buffer_destroy(&body);
-    return rc == RESULT_OK ? 0 : rc == RESULT_MEMORY ? 3 : 1;
+    if (rc != RESULT_OK) {
+        return rc == RESULT_MEMORY ? 3 : 1;
+    }
+    return 0;
 }
 
 typedef struct CheckText {
@@ -656,7 +659,10 @@ static int check_database(int argc, char **argv)
     fault_watch(argv[1]);
     Result rc = crawl_store_look(argv[1], true, &error);
     (void)exit_status_tell("check", rc, &error);
-    return rc == RESULT_OK ? 0 : rc == RESULT_DAMAGED ? EXIT_DIRECTORY : EXIT_INTERNAL;
+    if (rc != RESULT_OK) {
+        return rc == RESULT_DAMAGED ? EXIT_DIRECTORY : EXIT_INTERNAL;
+    }
+    return 0;
 }
 
 /* ---- `ragno check ---- */

@@ -136,8 +136,8 @@ int check_filter(int argc, char **argv)
                                    &options, &error);
         if (rc != RESULT_OK) {
             check_filter_complain(question.expression, &error);
+            status = rc == RESULT_IO ? 3 : 2;
         }
-        status = rc == RESULT_OK ? 0 : rc == RESULT_IO ? 3 : 2;
     }
     if (status == 0 && filter_scratch_new(&scratch) != RESULT_OK) {
         status = 1;

@@ -49,10 +49,11 @@ static TransportEvent *await(ClusterClient *client, uint64_t token, int64_t ms)
 static Result cluster_client_complain(const TransportEvent *event, const char *what, Buffer *error)
 {
     Result rc = event == NULL ? RESULT_TIMEOUT : RESULT_CLOSED;
-    (void)buffer_printf(error, "%s: %s", what,
-                        event == NULL         ? "no answer; is a server there, and JetStream on?"
-                        : event->text == NULL ? "the server cannot do it now"
-                                              : event->text);
+    const char *why = "no answer; is a server there, and JetStream on?";
+    if (event != NULL) {
+        why = event->text == NULL ? "the server cannot do it now" : event->text;
+    }
+    (void)buffer_printf(error, "%s: %s", what, why);
     return rc;
 }
 
@@ -169,10 +170,12 @@ Result cluster_client_put(ClusterClient *client, const char *key, const Buffer *
         node_link_put(&client->link, key, expected, ++client->last) == RESULT_OK) {
         event = await(client, client->last, ANSWER_MS);
     }
-    Result rc = event != NULL && event->kind == TRANSPORT_STORED ? RESULT_OK
-                : event != NULL && event->kind == TRANSPORT_CONFLICT
-                    ? RESULT_EXISTS
-                    : cluster_client_complain(event, key, error);
+    Result rc = RESULT_OK;
+    if (event != NULL && event->kind == TRANSPORT_CONFLICT) {
+        rc = RESULT_EXISTS;
+    } else if (event == NULL || event->kind != TRANSPORT_STORED) {
+        rc = cluster_client_complain(event, key, error);
+    }
     transport_event_delete(event);
     return rc;
 }
@@ -232,12 +235,15 @@ static Result cluster_client_send(ClusterClient *client, uint16_t agent, Buffer 
         return RESULT_CLOSED;
     }
     event = await(client, client->last, ANSWER_MS);
-    Result rc = event == NULL                                          ? RESULT_TIMEOUT
-                : event->kind == TRANSPORT_NOBODY                      ? RESULT_NOT_FOUND
-                : event->kind == TRANSPORT_CLOSED                      ? RESULT_CLOSED
-                : event->kind != TRANSPORT_ANSWER                      ? RESULT_TIMEOUT
-                : node_link_open(&client->link, event, &reader, &head) ? RESULT_OK
-                                                                       : RESULT_INVALID;
+    Result rc = RESULT_TIMEOUT;
+    if (event != NULL && event->kind == TRANSPORT_NOBODY) {
+        rc = RESULT_NOT_FOUND;
+    } else if (event != NULL && event->kind == TRANSPORT_CLOSED) {
+        rc = RESULT_CLOSED;
+    } else if (event != NULL && event->kind == TRANSPORT_ANSWER) {
+        bool is_whole = node_link_open(&client->link, event, &reader, &head);
+        rc = is_whole ? RESULT_OK : RESULT_INVALID;
+    }
     if (rc == RESULT_OK) {
         client->epoch = head.epoch;
         rc = buffer_append(answer, reader.next, wire_left(&reader));

@@ -119,7 +119,10 @@ int cluster_status(const Config *config, const char *command)
     }
     cluster_client_close(&client);
     (void)exit_status_tell(command, rc, &error);
-    return rc == RESULT_OK ? EXIT_FINISHED : rc == RESULT_NOT_FOUND ? EXIT_NEGATIVE : EXIT_NETWORK;
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? EXIT_NEGATIVE : EXIT_NETWORK;
+    }
+    return EXIT_FINISHED;
 }
 
 /* ---- changes of the table ----
@@ -355,9 +358,9 @@ static Result change_seat(Move *move, bool seated)
     if (rc == RESULT_OK) {
         rc = cluster_table_seat(&move->table, move->agent, seated);
     }
+    const char *state = seated ? "is seated" : "has no seat";
     return rc == RESULT_NOT_FOUND
-               ? cluster_moves_refuse(move, "agent %u %s already", (unsigned)move->agent,
-                                      seated ? "is seated" : "has no seat")
+               ? cluster_moves_refuse(move, "agent %u %s already", (unsigned)move->agent, state)
                : rc;
 }
 
@@ -465,8 +468,9 @@ static int cluster_moves_change(Move *move, const Config *config, const ClusterC
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno cluster: %s\n",
                       move->error->length > 0 ? buffer_string(move->error) : result_name(rc));
+        return network ? EXIT_NETWORK : EXIT_NEGATIVE;
     }
-    return rc == RESULT_OK ? EXIT_FINISHED : network ? EXIT_NETWORK : EXIT_NEGATIVE;
+    return EXIT_FINISHED;
 }
 
 /* ---- words ---- */
@@ -647,10 +651,11 @@ static int init_main(const Config *config, const ClusterWords *words)
     Result rc = words->directory == NULL
                     ? init_cluster(config, (uint32_t)agents, &error)
                     : cluster_accounts_write(config, (uint32_t)agents, words->directory, &error);
-    if (exit_status_tell("cluster", rc, &error) == 0) {
-        init_tell(config, agents, words->directory);
+    if (exit_status_tell("cluster", rc, &error) != 0) {
+        return rc == RESULT_EXISTS ? EXIT_NEGATIVE : EXIT_NETWORK;
     }
-    return rc == RESULT_OK ? EXIT_FINISHED : rc == RESULT_EXISTS ? EXIT_NEGATIVE : EXIT_NETWORK;
+    init_tell(config, agents, words->directory);
+    return EXIT_FINISHED;
 }
 
 static int cluster_command_run(Config *config, int argc, char **argv)

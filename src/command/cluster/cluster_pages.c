@@ -88,12 +88,12 @@ static Result cluster_pages_run(ClusterPages *pages, uint16_t agent, char *const
         return RESULT_OK;
     }
     bool said = rc == RESULT_OK || rc == RESULT_LIMIT;
+    const char *why = said ? "says: " : "did not answer";
+    if (rc == RESULT_NOT_FOUND) {
+        why = "does not run, or is not connected";
+    }
     (void)buffer_printf(&pages->problem, "%sagent %u %s%s", pages->problem.length > 0 ? "; " : "",
-                        (unsigned)agent,
-                        rc == RESULT_NOT_FOUND ? "does not run, or is not connected"
-                        : said                 ? "says: "
-                                               : "did not answer",
-                        said ? buffer_string(out) : "");
+                        (unsigned)agent, why, said ? buffer_string(out) : "");
     return RESULT_CLOSED;
 }
 
@@ -138,9 +138,10 @@ Result cluster_pages_trail(const ClusterPages *pages, PageDB *db, MDB_txn *txn, 
     Result rc = RESULT_OK;
     for (bool more = true; rc == RESULT_OK && more;) {
         int code = page_db_get(db, txn, index, &page, &url);
-        rc = code == page_db_error_ok        ? page_trail_add(trail, page.url, page.url_length)
-             : code == page_db_error_no_page ? RESULT_NOT_FOUND
-                                             : RESULT_DAMAGED;
+        rc = code == page_db_error_no_page ? RESULT_NOT_FOUND : RESULT_DAMAGED;
+        if (code == page_db_error_ok) {
+            rc = page_trail_add(trail, page.url, page.url_length);
+        }
         more = rc == RESULT_OK && page.linked_from != PAGE_DB_NO_INDEX;
         if (more) {
             index = page.linked_from;

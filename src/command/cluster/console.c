@@ -95,10 +95,10 @@ static void console_begin(Console *console, ConsoleAgent *agent, char *const *wo
     MemberRecord record;
     bool known = cluster_client_member(&console->client, agent->number, &record) == RESULT_OK;
     (void)snprintf(agent->name, sizeof agent->name, "%s", known ? record.name : "");
-    if (agent->rc != RESULT_NOT_FOUND) {
-        agent->state = agent->rc == RESULT_OK      ? "running"
-                       : agent->rc == RESULT_LIMIT ? "refuses"
-                                                   : "lost";
+    if (agent->rc == RESULT_OK) {
+        agent->state = "running";
+    } else if (agent->rc != RESULT_NOT_FOUND) {
+        agent->state = agent->rc == RESULT_LIMIT ? "refuses" : "lost";
     } else if (!known) {
         agent->state = "never-started";
     } else {

@@ -49,7 +49,7 @@ static int print_from(LinkPrinter *p, uint64_t from)
     }
     for (size_t i = 0; rc == page_db_error_ok && i < n; i++) {
         rc = print_link(p, to[i]);
-        rc = rc == page_db_error_ok ? db_turn(p->view) : rc;
+        rc = db_turn(p->view, rc);
     }
     free(to);
     return rc;
@@ -80,10 +80,12 @@ static int db_links_print_all(LinkPrinter *p, const uint64_t *wanted)
             }
             rc = begun ? rc : begin_page(p, from);
             begun = true;
-            rc = rc == page_db_error_ok ? print_link(p, to[i]) : rc;
-            rc = rc == page_db_error_ok ? db_turn(p->view) : rc;
+            if (rc == page_db_error_ok) {
+                rc = print_link(p, to[i]);
+            }
+            rc = db_turn(p->view, rc);
         }
-        rc = rc == page_db_error_ok ? db_turn(p->view) : rc;
+        rc = db_turn(p->view, rc);
     }
     rc = state == stream_state_error ? error_code(db->error) : rc;
     page_db_link_stream_delete(stream);
@@ -114,8 +116,8 @@ int db_links(DbView *view, int argc, char **argv)
         rc = db_find(view, from != NULL ? from : to, &index);
     }
     if (rc == page_db_error_ok) {
-        rc = from != NULL ? print_from(&printer, index)
-                          : db_links_print_all(&printer, to != NULL ? &index : NULL);
+        const uint64_t *only = to != NULL ? &index : NULL;
+        rc = from != NULL ? print_from(&printer, index) : db_links_print_all(&printer, only);
     }
     buffer_destroy(&printer.from_url);
     return db_finish(view, rc);
@@ -203,7 +205,7 @@ int db_info(DbView *view, int argc, char **argv)
     for (uint64_t i = 0; i < n_pages && rc == page_db_error_ok; i++) {
         rc = page_db_get(view->db, view->txn, i, &page, &view->url);
         n_crawled += rc == page_db_error_ok && page.n_crawls > 0;
-        rc = rc == page_db_error_ok ? db_turn(view) : rc;
+        rc = db_turn(view, rc);
     }
     PageDBLinkStream *stream = NULL;
     if (rc == page_db_error_ok) {
@@ -219,7 +221,7 @@ int db_info(DbView *view, int argc, char **argv)
     while (rc == page_db_error_ok &&
            page_db_link_stream_next_page(stream, &from, &to, &n) == stream_state_next) {
         n_links += n;
-        rc = db_turn(view);
+        rc = db_turn(view, rc);
     }
     rc = stream->state == stream_state_error ? error_code(view->db->error) : rc;
     page_db_link_stream_delete(stream);
@@ -264,7 +266,7 @@ static int db_pages_print_pages(DbView *view, pcre2_code *code, pcre2_match_data
              pcre2_match(code, (PCRE2_SPTR)page.url, page.url_length, 0, 0, match, NULL) >= 0)) {
             db_pages_print_page(&page);
         }
-        rc = rc == page_db_error_ok ? db_turn(view) : rc;
+        rc = db_turn(view, rc);
     }
     rc = state == stream_state_error ? error_code(view->db->error) : rc;
     hashidx_stream_delete(stream);
@@ -376,10 +378,16 @@ static int find_trail(DbView *view, ClusterPages *pages, const char *what, bool 
                       ? cluster_pages_trail(pages, view->db, view->txn, index, trail)
                       : RESULT_OK;
     short_read_pause(&view->read);
-    return read == RESULT_OK          ? rc
-           : read == RESULT_MEMORY    ? page_db_error_memory
-           : read == RESULT_NOT_FOUND ? page_db_error_no_page
-                                      : page_db_error_damaged;
+    switch ((int)read) {
+    case RESULT_OK:
+        return rc;
+    case RESULT_MEMORY:
+        return page_db_error_memory;
+    case RESULT_NOT_FOUND:
+        return page_db_error_no_page;
+    default:
+        return page_db_error_damaged;
+    }
 }
 
 int db_path(DbView *view, int argc, char **argv)

@@ -119,7 +119,7 @@ static int wanted_hosts(DbView *view, const char *host, bool **wanted, bool *fou
         rc = page_db_host_origin(view->db, view->txn, i, &view->url);
         (*wanted)[i] = rc == page_db_error_ok && db_is_host(buffer_string(&view->url), host);
         *found = *found || (*wanted)[i];
-        rc = rc == page_db_error_ok ? db_turn(view) : rc;
+        rc = db_turn(view, rc);
     }
     return rc;
 }
@@ -150,9 +150,10 @@ static int db_schedule_collect(DbView *view, const bool *wanted, const ScoreFile
     ScheduleScan scan = {.started = false};
     size_t n = SCAN_AT_ONCE;
     bool parked = false; /* the host of the entry: nothing of it comes next */
-    int rc = entries == NULL                                  ? page_db_error_memory
-             : db_open_schedule(view, &schedule) != RESULT_OK ? page_db_error_damaged
-                                                              : page_db_error_ok;
+    int rc = entries == NULL ? page_db_error_memory : page_db_error_ok;
+    if (rc == page_db_error_ok && db_open_schedule(view, &schedule) != RESULT_OK) {
+        rc = page_db_error_damaged;
+    }
     while (rc == page_db_error_ok && schedule != NULL && n == SCAN_AT_ONCE) {
         if (schedule_scan(schedule, view->txn, &scan, entries, SCAN_AT_ONCE, &n) != RESULT_OK) {
             rc = page_db_error_damaged;
@@ -172,7 +173,7 @@ static int db_schedule_collect(DbView *view, const bool *wanted, const ScoreFile
                 }
             }
         }
-        rc = rc == page_db_error_ok ? db_turn(view) : rc;
+        rc = db_turn(view, rc);
     }
     schedule_close(schedule);
     free(entries);
@@ -190,7 +191,7 @@ static int print_schedule(DbView *view, const bool *wanted, uint64_t top)
     }
     for (size_t i = 0; i < all.n && i < top && rc == page_db_error_ok; i++) {
         const Scheduled *item = &all.items[i];
-        rc = db_turn(view);
+        rc = db_turn(view, rc);
         const char *url = rc == page_db_error_ok ? db_url(view, item->index, &rc) : NULL;
         if (url != NULL && item->score < 0.0f) {
             printf("%u\t-\t%s\n", (unsigned)item->level, url);
@@ -226,7 +227,7 @@ static int print_due(DbView *view, const bool *wanted, uint64_t top)
                    1 / (double)due.freq, buffer_string(&view->url));
             top--;
         }
-        rc = rc == page_db_error_ok ? db_turn(view) : rc;
+        rc = db_turn(view, rc);
     }
     revisit_rows_close(table);
     if (found != RESULT_OK && found != RESULT_NOT_FOUND) {
@@ -290,7 +291,7 @@ static int db_hosts_count_pages(DbView *view, HostCounts *counts, uint32_t n_hos
             c->known++;
             c->crawled += page.n_crawls > 0;
         }
-        rc = rc == page_db_error_ok ? db_turn(view) : rc;
+        rc = db_turn(view, rc);
     }
     return rc;
 }
@@ -326,7 +327,7 @@ static int host_walk_all(DbHostWalk *walk, HostVisit *visit)
         if (rc == RESULT_OK) {
             rc = visit(walk, i, &record);
         }
-        turn = db_turn(view);
+        turn = db_turn(view, turn);
     }
     host_rows_close(walk->hosts);
     schedule_close(walk->schedule);
@@ -375,15 +376,13 @@ static Result print_parked(DbHostWalk *walk, uint32_t host, const HostRecord *re
     if (record->parked_ms > 0) {
         (void)wall_format_iso((WallTime){record->parked_ms * 1000}, since);
     }
-    bool is_moved = record->state == HOST_MOVED;
-    bool is_denied = record->state == HOST_DENIED;
-    printf("%s\t%s\t%s\t%s\t%" PRIu64 "\n", origin,
-           is_moved                       ? "moved"
-           : is_denied                    ? "denied"
-           : record->state == HOST_PARKED ? "parked"
-                                          : "dropped",
-           is_denied || is_moved ? "-" : fetch_class_name((FetchClass)record->drop_class), since,
-           urls);
+    static const char *const names[] = {[HOST_DROPPED] = "dropped",
+                                        [HOST_DENIED] = "denied",
+                                        [HOST_PARKED] = "parked",
+                                        [HOST_MOVED] = "moved"};
+    bool has_failed = host_is_aside(record);
+    printf("%s\t%s\t%s\t%s\t%" PRIu64 "\n", origin, names[record->state],
+           has_failed ? fetch_class_name((FetchClass)record->drop_class) : "-", since, urls);
     return RESULT_OK;
 }
 

@@ -150,9 +150,9 @@ int db_failed(const DbView *view, int rc)
     return crawl_exit_status(rc);
 }
 
-int db_turn(DbView *view)
+int db_turn(DbView *view, int rc)
 {
-    int rc = short_read_turn(&view->read);
+    rc = short_read_turn(&view->read, rc);
     view->txn = view->read.txn;
     return rc;
 }

@@ -23,9 +23,10 @@ typedef struct DbView {
 
 /* Prints the last error of the database; returns the exit status. */
 int db_failed(const DbView *view, int rc);
-/* Between two steps, with nothing of the snapshot in use: lets the crawl and the output go on. The
- * snapshot may be another one afterwards. SHORT_READ_OVER: the command is to end. */
-int db_turn(DbView *view);
+/* Behind a step that came to rc, with nothing of the snapshot in use: lets the crawl and the output
+ * go on, unless it failed. The snapshot may be another one afterwards. SHORT_READ_OVER: the command
+ * is to end. */
+int db_turn(DbView *view, int rc);
 /* Ends the snapshot and writes the output; the exit status. */
 int db_finish(DbView *view, int rc);
 /* The URL of a page in view->url, or NULL after a complaint (*rc is set). */

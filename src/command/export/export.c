@@ -211,7 +211,7 @@ static Result capture_table_write(CaptureTable *table, FILE *file)
         rc = capture_file(table, &table->jobs.jobs[i]);
     }
     Result written = export_rows_end(&table->rows);
-    return rc == RESULT_OK ? written : rc;
+    return result_first(rc, written);
 }
 
 static void capture_table_close(CaptureTable *table, TextCounts *counts)

@@ -64,26 +64,29 @@ Result export_view_end(ExportView *view, Result rc)
     url_destroy(&view->url);
     url_destroy(&view->source);
     filter_scratch_delete(view->scratch);
-    return rc == RESULT_OK ? written : rc;
+    return result_first(rc, written);
 }
 
-Result export_view_turn(ExportView *view)
+Result export_view_turn(ExportView *view, Result rc)
 {
-    int rc = short_read_turn(&view->read);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    int code = short_read_turn(&view->read, page_db_error_ok);
     view->txn = view->read.txn;
-    if (rc == SHORT_READ_OVER) {
+    if (code == SHORT_READ_OVER) {
         return view->read.error == 0 ? RESULT_CLOSED : result_of_errno(view->read.error);
     }
-    return rc == page_db_error_ok ? view->rows.result : export_view_result(view, rc);
+    return code == page_db_error_ok ? view->rows.result : export_view_result(view, code);
 }
 
-Result export_view_step(ExportView *view)
+Result export_view_step(ExportView *view, Result rc)
 {
     const PageExportOptions *options = view->options;
     if (++view->n_steps % PAGES_PER_STEP == 0 && options->progress != NULL) {
         progress_show(options->progress, view->n_steps, view->total, view->rows.n_rows, mono_now());
     }
-    return export_view_turn(view);
+    return export_view_turn(view, rc);
 }
 
 Result export_view_page(ExportView *view, uint64_t index, PageRef *page, Buffer *url)
@@ -327,9 +330,9 @@ static void export_row_write_line(ExportRows *rows, const Buffer *line)
 
 void export_row_end(ExportRows *rows)
 {
-    const char *end = rows->format == EXPORT_CSV     ? "\r\n"
-                      : rows->format == EXPORT_JSONL ? "}\n"
-                                                     : "\n";
+    static const char *const ends[] = {
+        [EXPORT_TSV] = "\n", [EXPORT_CSV] = "\r\n", [EXPORT_JSONL] = "}\n"};
+    const char *end = ends[rows->format];
     if (rows->wants_names) {
         export_row_keep(rows, buffer_append_string(&rows->names, end));
         export_row_write_line(rows, &rows->names);

@@ -111,10 +111,11 @@ Result export_view_end(ExportView *view, Result rc);
 /* What an error code of PageDB means; logs what is damaged. */
 Result export_view_result(ExportView *view, int code);
 /* Call export_view_step after each page that was looked at, and export_view_turn between the rows
- * of one page. Nothing read before may be used afterwards, because the transaction may have been
- * renewed. Returns the first error of the rows; RESULT_CLOSED: the export is to end. */
-Result export_view_step(ExportView *view);
-Result export_view_turn(ExportView *view);
+ * of one page, with what it came to: an error passes through. Nothing read before may be used
+ * afterwards, because the transaction may have been renewed. Returns the first error of the rows;
+ * RESULT_CLOSED: the export is to end. */
+Result export_view_step(ExportView *view, Result rc);
+Result export_view_turn(ExportView *view, Result rc);
 
 Result export_view_page(ExportView *view, uint64_t index, PageRef *page, Buffer *url);
 /* Whether a row passes the filter. page is NULL when only the URL is known, source is NULL when

@@ -158,7 +158,7 @@ static Result collect_arcs(ExportView *view, const uint32_t *hosts, ExportPairs 
             }
         }
         free(to);
-        rc = rc == RESULT_OK ? export_view_step(view) : rc;
+        rc = export_view_step(view, rc);
     }
     return rc;
 }
@@ -171,10 +171,9 @@ static Result arc_passes(ExportView *view, const PairCount *arc, bool *wanted)
     }
     Result rc =
         export_view_result(view, page_db_host_origin(view->db, view->txn, arc->from, &view->from));
-    rc =
-        rc == RESULT_OK
-            ? export_view_result(view, page_db_host_origin(view->db, view->txn, arc->to, &view->to))
-            : rc;
+    if (rc == RESULT_OK) {
+        rc = export_view_result(view, page_db_host_origin(view->db, view->txn, arc->to, &view->to));
+    }
     *wanted = rc == RESULT_OK && export_view_passes(view, &view->to, NULL, &view->from);
     return rc;
 }
@@ -191,7 +190,9 @@ static Result put_arc(void *context, const PairCount *arc)
         return rc;
     }
     rc = export_view_put_origin(view, "from", arc->from, &view->from);
-    rc = rc == RESULT_OK ? export_view_put_origin(view, "to", arc->to, &view->to) : rc;
+    if (rc == RESULT_OK) {
+        rc = export_view_put_origin(view, "to", arc->to, &view->to);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -199,7 +200,7 @@ static Result put_arc(void *context, const PairCount *arc)
         export_number(&view->rows, "weight", arc->count);
     }
     export_row_end(&view->rows);
-    return export_view_step(view);
+    return export_view_step(view, RESULT_OK);
 }
 
 Result page_export_hosts(PageDB *db, const PageExportOptions *options)
@@ -215,10 +216,8 @@ Result page_export_hosts(PageDB *db, const PageExportOptions *options)
         for (uint64_t i = 0; i < view.n_pages && rc == RESULT_OK; i++) {
             PageRef page;
             rc = export_view_page(&view, i, &page, &view.from);
-            if (rc == RESULT_OK) {
-                ((uint32_t *)column)[i] = page.host;
-                rc = export_view_step(&view);
-            }
+            ((uint32_t *)column)[i] = rc == RESULT_OK ? page.host : 0;
+            rc = export_view_step(&view, rc);
         }
     }
     if (rc == RESULT_OK) {

@@ -167,7 +167,9 @@ static Result export_page(ExportView *view, PageAnswers *answers, uint64_t index
     char text[24];
     Result rc = export_view_page(view, index, &page, &view->from);
     bool wanted = true;
-    rc = rc == RESULT_OK ? page_passes(view, &page, &wanted) : rc;
+    if (rc == RESULT_OK) {
+        rc = page_passes(view, &page, &wanted);
+    }
     if (rc != RESULT_OK || !wanted) {
         return rc;
     }
@@ -210,10 +212,10 @@ Result page_export_pages(PageDB *db, const PageExportOptions *options)
                         ? RESULT_OK
                         : page_answers_new(&answers, db, options->archive, options->data_bytes);
     Result rc = export_view_begin(&view, db, options);
-    rc = rc == RESULT_OK ? opened : rc;
+    rc = result_first(rc, opened);
     for (uint64_t i = 0; i < view.n_pages && rc == RESULT_OK; i++) {
         rc = export_page(&view, answers, i);
-        rc = rc == RESULT_OK ? export_view_step(&view) : rc;
+        rc = export_view_step(&view, rc);
     }
     uint64_t damaged = answers == NULL ? 0 : page_answers_damaged(answers);
     if (damaged > 0) {
@@ -355,7 +357,7 @@ static Result export_external(ExportView *view, const PageRef *page)
             put_kind(&view->rows, kind);
             export_number(&view->rows, "external", 1);
             export_row_end(&view->rows);
-            rc = export_view_turn(view);
+            rc = export_view_turn(view, rc);
         }
     }
     buffer_destroy(&list);
@@ -374,7 +376,7 @@ static Result export_links_of(ExportView *view, uint64_t index)
     }
     while (rc == RESULT_OK && next_link(&list, &link)) {
         rc = link_export_is_wanted(view, index, &link) ? put_link(view, index, &link) : RESULT_OK;
-        rc = rc == RESULT_OK ? export_view_turn(view) : rc;
+        rc = export_view_turn(view, rc);
     }
     free(list.to);
     free(list.kinds);
@@ -387,7 +389,7 @@ Result page_export_links(PageDB *db, const PageExportOptions *options)
     Result rc = export_view_begin(&view, db, options);
     for (uint64_t i = 0; i < view.n_pages && rc == RESULT_OK; i++) {
         rc = export_links_of(&view, i);
-        rc = rc == RESULT_OK ? export_view_step(&view) : rc;
+        rc = export_view_step(&view, rc);
     }
     return export_view_end(&view, rc);
 }

@@ -25,10 +25,18 @@ static int forget_status(const ForgetOrder *forget, Result rc)
     }
     (void)fprintf(stderr, "ragno forget: %s\n",
                   forget->error.length > 0 ? buffer_string(&forget->error) : result_name(rc));
-    return rc == RESULT_INVALID || rc == RESULT_NOT_FOUND ? EXIT_USAGE
-           : rc == RESULT_LOCKED || rc == RESULT_DAMAGED  ? EXIT_DIRECTORY
-           : rc == RESULT_CLOSED                          ? EXIT_SIGNAL
-                                                          : EXIT_IO;
+    switch ((int)rc) {
+    case RESULT_INVALID:
+    case RESULT_NOT_FOUND:
+        return EXIT_USAGE;
+    case RESULT_LOCKED:
+    case RESULT_DAMAGED:
+        return EXIT_DIRECTORY;
+    case RESULT_CLOSED:
+        return EXIT_SIGNAL;
+    default:
+        return EXIT_IO;
+    }
 }
 
 int forget_finish(const char *directory, bool quiet)

@@ -19,7 +19,6 @@
 #include "store/page_tables/page_key.h"
 #include "store/pages/page_db_open.h"
 #include "store/records/page_ref.h"
-#include "store/schedule/schedule.h"
 #include "store/tables/page_rows.h"
 #include "store/tables/host_rows.h"
 #include "store/tables/robots_rows.h"
@@ -279,7 +278,10 @@ static int rows_row_of_external(Copy *copy, MDB_val *key, MDB_val *value)
 
 static int rows_of_result(Result rc)
 {
-    return rc == RESULT_OK ? 0 : rc == RESULT_MEMORY ? ENOMEM : MDB_CORRUPTED;
+    if (rc != RESULT_OK) {
+        return rc == RESULT_MEMORY ? ENOMEM : MDB_CORRUPTED;
+    }
+    return 0;
 }
 
 static int rows_row_of_outbox(Copy *copy, MDB_val *key, MDB_val *value)
@@ -335,7 +337,10 @@ static int rows_write_outbox(Copy *copy)
     outbox_draft_init(&draft, &outbox);
     while (rc == 0 && (rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
         int stays = rows_row_of_outbox(copy, &key, &value);
-        rc = stays == 0 ? rows_write_rest(copy, &draft, &key, &value) : stays == 1 ? 0 : stays;
+        rc = stays == 1 ? 0 : stays;
+        if (stays == 0) {
+            rc = rows_write_rest(copy, &draft, &key, &value);
+        }
     }
     outbox_draft_destroy(&draft);
     mdb_cursor_close(cursor);
@@ -381,11 +386,14 @@ static const struct {
     {"outbox", rows_row_of_outbox},
 };
 
-/* Commits what was written; the rest goes on in another transaction. */
-static int rows_copy_turn(Copy *copy)
+/* Behind a step that came to rc: commits what was written; the rest goes on in another transaction.
+ * An error passes through, and what is not committed stays open for its end. */
+static int rows_copy_turn(Copy *copy, int rc)
 {
-    int rc = copy->write == NULL ? 0 : mdb_txn_commit(copy->write);
-    copy->write = NULL;
+    if (rc == 0 && copy->write != NULL) {
+        rc = mdb_txn_commit(copy->write);
+        copy->write = NULL;
+    }
     return rc == 0 ? mdb_txn_begin(copy->to, NULL, 0, &copy->write) : rc;
 }
 
@@ -393,15 +401,15 @@ static int rows_copy_rows(Copy *copy, CopyRow row, unsigned flags)
 {
     MDB_val key, value;
     unsigned put = (flags & MDB_DUPSORT) != 0 ? MDB_APPENDDUP : MDB_APPEND;
-    int rc = mdb_cursor_get(copy->cursor, &key, &value, MDB_FIRST);
-    while (rc == 0) {
+    MDB_cursor_op from = MDB_FIRST;
+    int rc = 0;
+    while (rc == 0 && (rc = mdb_cursor_get(copy->cursor, &key, &value, from)) == 0) {
         int stays = row == NULL ? 1 : row(copy, &key, &value);
         rc = stays == 1 ? mdb_put(copy->write, copy->to_dbi, &key, &value, put) : stays;
-        copy->rows++;
-        if (rc == 0 && copy->rows % BATCH_ROWS == 0) {
-            rc = rows_copy_turn(copy);
+        if (++copy->rows % BATCH_ROWS == 0) {
+            rc = rows_copy_turn(copy, rc);
         }
-        rc = rc == 0 ? mdb_cursor_get(copy->cursor, &key, &value, MDB_NEXT) : rc;
+        from = MDB_NEXT;
     }
     return rc == MDB_NOTFOUND ? 0 : rc;
 }
@@ -516,7 +524,7 @@ static int rows_write_infos(Copy *copy)
             rc = rows_write_info(copy, &editor, i);
         }
         rc = page_pack_editor_end(&editor, rc);
-        rc = rc == 0 ? rows_copy_turn(copy) : rc;
+        rc = rows_copy_turn(copy, rc);
     }
     return rc;
 }
@@ -550,7 +558,7 @@ static int rows_write_hashes(Copy *copy)
         MDB_val value = {sizeof bytes, bytes};
         rc = mdb_put(copy->write, copy->to_dbi, &name, &value, 0);
     }
-    return rc == 0 ? rows_copy_turn(copy) : rc;
+    return rows_copy_turn(copy, rc);
 }
 
 /* ---- links ---- */
@@ -608,7 +616,9 @@ static int rows_write_record_links(Copy *copy, PageLinksWriter *writer, uint64_t
             }
             rc = rows_change_list(copy, index, &list, &length);
         }
-        rc = rc == 0 ? page_links_writer_put(writer, index, list, length) : rc;
+        if (rc == 0) {
+            rc = page_links_writer_put(writer, index, list, length);
+        }
     }
     return rc == 0 && more < 0 ? MDB_CORRUPTED : rc;
 }
@@ -634,7 +644,7 @@ static int rows_write_links(Copy *copy)
             rc = done == 0 ? mdb_cursor_get(copy->cursor, &key, &value, MDB_NEXT) : done;
         }
         done = page_links_writer_end(&writer, done);
-        done = done == 0 ? rows_copy_turn(copy) : done;
+        done = rows_copy_turn(copy, done);
         rc = done == 0 ? rc : done;
     }
     mdb_cursor_close(copy->cursor);
@@ -772,7 +782,7 @@ static int rows_write_tables(Copy *copy)
         if (strcmp(name, "idx2info") != 0 && strcmp(name, "links") != 0) {
             rc = rows_copy_table(copy, name);
         }
-        rc = rc == 0 ? rows_copy_turn(copy) : rc;
+        rc = rows_copy_turn(copy, rc);
     }
     mdb_cursor_close(names);
     return rc == MDB_NOTFOUND ? 0 : rc;
@@ -786,7 +796,7 @@ static int rows_open_new(Copy *copy, const char *path)
     if (rc == 0) {
         rc = lmdb_env_open(&copy->to, path, MDB_NOSYNC, PAGE_DIRECTORY_MAX_TABLES, info.me_mapsize);
     }
-    return rc == 0 ? rows_copy_turn(copy) : rc;
+    return rows_copy_turn(copy, rc);
 }
 
 static Result rows_write_all(Copy *copy, const WarcEnd *end)

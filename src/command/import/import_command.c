@@ -201,7 +201,7 @@ static int import_command_run(ImportCommand *command, Config *config)
     }
     if (rc == RESULT_OK || rc == RESULT_CLOSED) {
         Result last = import_store_commit(run.store);
-        rc = last == RESULT_OK ? rc : last;
+        rc = result_first(last, rc);
     }
     progress_end(&progress);
     import_run_destroy(&run);
@@ -376,7 +376,9 @@ static Result import_run_add(ImportFile *file, const ImportCapture *capture)
     Result rc = import_store_add(file->run->store, capture);
     if (rc == RESULT_LIMIT) {
         rc = import_store_commit(file->run->store);
-        rc = rc == RESULT_OK ? import_store_add(file->run->store, capture) : rc;
+        if (rc == RESULT_OK) {
+            rc = import_store_add(file->run->store, capture);
+        }
     }
     file->run->counts.answers += rc == RESULT_OK ? 1 : 0;
     return rc;
@@ -671,9 +673,10 @@ static Result import_run_take_record(ImportFile *file)
     if (!import_run_take_url(file)) {
         return RESULT_OK;
     }
-    return record->type == WARC_RESPONSE  ? take_response(file)
-           : record->type == WARC_REVISIT ? take_revisit(file)
-                                          : take_resource(file);
+    if (record->type == WARC_RESPONSE) {
+        return take_response(file);
+    }
+    return record->type == WARC_REVISIT ? take_revisit(file) : take_resource(file);
 }
 
 /* ---- a file ---- */
@@ -695,9 +698,11 @@ static Result import_run_read_all(ImportFile *file)
     Result rc = RESULT_OK;
     while (rc == RESULT_OK) {
         rc = foreign_reader_next(file->reader, &file->record);
-        rc = rc == RESULT_DAMAGED ? pass(file)
-             : rc == RESULT_OK    ? import_run_take_record(file)
-                                  : rc;
+        if (rc == RESULT_DAMAGED) {
+            rc = pass(file);
+        } else if (rc == RESULT_OK) {
+            rc = import_run_take_record(file);
+        }
         progress_show(run->progress, run->done_bytes + foreign_reader_position(file->reader),
                       run->total_bytes, run->counts.answers, mono_now());
         if (rc == RESULT_OK && atomic_load(run->signal) != 0) {
@@ -715,17 +720,24 @@ Result import_run_file(ImportRun *run, const char *path, size_t number)
     buffer_init(&file.header, BUFFER_NO_LIMIT);
     buffer_init(&file.body, BUFFER_NO_LIMIT);
     Result rc = foreign_reader_open(&file.reader, path, MAX_BLOCK);
-    if (rc != RESULT_OK && rc != RESULT_MEMORY && run->is_again) {
-        rc = RESULT_OK; /* it was told */
-    } else if (rc != RESULT_OK && rc != RESULT_MEMORY) {
-        run->counts.unreadable++;
-        (void)fprintf(stderr, "ragno import: %s: cannot be read: %s\n", path, result_name(rc));
-        rc = RESULT_OK;
-    } else {
-        rc = rc == RESULT_OK ? warc_hasher_new(&file.hasher) : rc;
-        rc = rc == RESULT_OK ? import_run_read_all(&file) : rc;
-        run->done_bytes += file.reader == NULL ? 0 : foreign_reader_size(file.reader);
+    if (rc == RESULT_MEMORY) {
+        goto done;
     }
+    if (rc != RESULT_OK) {
+        if (!run->is_again) { /* else it was told */
+            run->counts.unreadable++;
+            (void)fprintf(stderr, "ragno import: %s: cannot be read: %s\n", path, result_name(rc));
+        }
+        rc = RESULT_OK;
+        goto done;
+    }
+    rc = warc_hasher_new(&file.hasher);
+    if (rc != RESULT_OK) {
+        goto done;
+    }
+    rc = import_run_read_all(&file);
+    run->done_bytes += foreign_reader_size(file.reader);
+done:
     foreign_reader_close(file.reader);
     warc_hasher_delete(file.hasher);
     url_destroy(&file.url);

@@ -162,18 +162,31 @@ static Result import_store_make_rules(ImportStore *import, Buffer *error)
     Result rc = RESULT_OK;
     if (config->scope_stay != STAY_ANYWHERE) {
         rc = stay_set_new(&import->stay, (StayKind)config->scope_stay);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        rc = seed_places_load(&import->store.tables, import->stay,
+                              (unsigned)config->fetch_max_redirects);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
     ScopeOptions options = config_scope(config);
     options.stay = import->stay;
-    rc = rc == RESULT_OK ? scope_new(&scope, &options, error) : rc;
-    rc = rc == RESULT_OK ? shared_replace(&import->scope, scope) : rc;
-    rc = rc == RESULT_OK ? filters_share(&import->filters, &import->fetch_filter,
-                                         &import->body_filter, config, error)
-                         : rc;
-    if (rc == RESULT_OK && *config->score_rules != '\0') {
-        rc = score_rules_read(&import->score_rules, config->score_rules, error);
+    rc = scope_new(&scope, &options, error);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    return rc;
+    rc = shared_replace(&import->scope, scope);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc =
+        filters_share(&import->filters, &import->fetch_filter, &import->body_filter, config, error);
+    if (rc != RESULT_OK || *config->score_rules == '\0') {
+        return rc;
+    }
+    return score_rules_read(&import->score_rules, config->score_rules, error);
 }
 
 static Result open_archive(ImportStore *import, Buffer *error)
@@ -194,8 +207,9 @@ static Result open_archive(ImportStore *import, Buffer *error)
     return rc;
 }
 
-static Result open_parsing(ImportStore *import)
+static Result open_parsing(ImportStore *import, Buffer *error)
 {
+    (void)error;
     ParsingOptions options = {.config = *import->config,
                               .dedup = import->dedup,
                               .filters = &import->filters,
@@ -204,11 +218,15 @@ static Result open_parsing(ImportStore *import)
                               .stay = import->stay};
     Result rc = queue_init(&import->parsed, BATCH_PAGES);
     import->has_queue = rc == RESULT_OK;
-    rc = rc == RESULT_OK
-             ? parsing_new(&import->parsing, &options, import->archive, &import->stats,
-                           import_store_take_parsed, import_store_ignore_skipped, import)
-             : rc;
-    rc = rc == RESULT_OK ? parsing_start(import->parsing) : rc;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = parsing_new(&import->parsing, &options, import->archive, &import->stats,
+                     import_store_take_parsed, import_store_ignore_skipped, import);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = parsing_start(import->parsing);
     import->parses = rc == RESULT_OK;
     return rc;
 }
@@ -231,8 +249,9 @@ static Result open_rendering(ImportStore *import, Buffer *error)
     return site_book_new(&import->sites, import->config, error);
 }
 
-static Result open_writer(ImportStore *import)
+static Result open_writer(ImportStore *import, Buffer *error)
 {
+    (void)error;
     IngestOptions options = ingest_options(import->config);
     IngestSinks sinks = {.context = import,
                          .committed = ignore_committed,
@@ -245,37 +264,44 @@ static Result open_writer(ImportStore *import)
     options.traps.fetches = 0; /* what is there is taken */
     options.rendering = import->sites == NULL ? NULL : &import->rendering;
     Result rc = crawl_log_open(&import->log, import->store.directory, NULL, false, SKIPPED_OFF);
-    rc = rc == RESULT_OK ? queue_init(&import->nobody, 1) : rc;
-    import->has_nobody = rc == RESULT_OK;
-    if (rc == RESULT_OK) {
-        import->has_writer = true;
-        rc = ingest_writer_init(&import->writer, &options, &import->store.tables, &sinks,
-                                import->log, &import->stats, &import->nobody);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    return rc;
+    rc = queue_init(&import->nobody, 1);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    import->has_nobody = true;
+    import->has_writer = true;
+    return ingest_writer_init(&import->writer, &options, &import->store.tables, &sinks, import->log,
+                              &import->stats, &import->nobody);
 }
 
 static Result open_parts(ImportStore *import, const char *directory, Buffer *error)
 {
+    /* The rules judge the answers, the archive and the jobs of renderers are written by the writer,
+     * and the parsing threads, which are last, hand over to it. */
+    static Result (*const parts[])(ImportStore *, Buffer *) = {
+        import_store_make_rules, open_archive, open_rendering, open_writer, open_parsing};
     Config *config = import->config;
     Result rc = dedup_parse_steps(config->scope_dedup_key, &import->dedup, error);
     CrawlStoreOptions options = crawl_store_options(config, &import->dedup);
-    rc = rc == RESULT_OK ? crawl_store_open(&import->store, directory, &options, error) : rc;
-    if (rc == RESULT_OK) {
-        rc = settings_keep_identity(config, directory, error);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    if (rc == RESULT_OK) {
-        rc = settings_write(config, directory);
+    rc = crawl_store_open(&import->store, directory, &options, error);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    rc = rc == RESULT_OK ? import_store_make_rules(import, error) : rc;
-    if (rc == RESULT_OK && import->stay != NULL) {
-        rc = seed_places_load(&import->store.tables, import->stay,
-                              (unsigned)config->fetch_max_redirects);
+    rc = settings_keep_identity(config, directory, error);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    rc = rc == RESULT_OK ? open_archive(import, error) : rc;
-    rc = rc == RESULT_OK ? open_rendering(import, error) : rc;
-    rc = rc == RESULT_OK ? open_writer(import) : rc;
-    return rc == RESULT_OK ? open_parsing(import) : rc;
+    rc = settings_write(config, directory);
+    for (size_t i = 0; rc == RESULT_OK && i < sizeof parts / sizeof *parts; i++) {
+        rc = parts[i](import, error);
+    }
+    return rc;
 }
 
 int import_store_open(ImportStore **out, const char *directory, Config *config)
@@ -565,7 +591,9 @@ Result import_store_commit(ImportStore *import)
 {
     ParsedPage *pages[BATCH_PAGES] = {NULL};
     Result rc = make_known(import);
-    rc = rc == RESULT_OK ? import_store_place_all(import) : rc;
+    if (rc == RESULT_OK) {
+        rc = import_store_place_all(import);
+    }
     if (rc == RESULT_OK && import->n > 0) {
         rc = parse_all(import, pages);
         if (rc == RESULT_OK) {
@@ -579,7 +607,10 @@ Result import_store_commit(ImportStore *import)
     }
     forget_batch(import);
     import->failed = import->failed || rc != RESULT_OK;
-    return import->full ? RESULT_FULL : import->failed ? (rc == RESULT_OK ? RESULT_IO : rc) : rc;
+    if (import->full) {
+        return RESULT_FULL;
+    }
+    return import->failed && rc == RESULT_OK ? RESULT_IO : rc;
 }
 
 Result import_store_payload(ImportStore *import, const WarcDigest *digest, Buffer *body)

@@ -86,11 +86,12 @@ static Result write_record(PartCopy *copy, const WarcRecord *record, WarcBytes m
         placed.offset = offset;
         placed.length = length;
         buffer_reset(&copy->line);
-        Result made = warc_record_index(&placed, copy->sink->filename, &copy->line);
-        rc = made == RESULT_OK
-                 ? copy->sink->index(copy->sink->context, copy->line.data, copy->line.length)
-             : made == RESULT_NOT_FOUND ? RESULT_OK
-                                        : made;
+        rc = warc_record_index(&placed, copy->sink->filename, &copy->line);
+        if (rc == RESULT_OK) {
+            rc = copy->sink->index(copy->sink->context, copy->line.data, copy->line.length);
+        } else if (rc == RESULT_NOT_FOUND) {
+            rc = RESULT_OK;
+        }
     }
     return rc;
 }

@@ -42,8 +42,15 @@ Result text_choice_add_url(TextChoice *choice, const char *word)
     url_init(&url);
     buffer_init(&text, BUFFER_NO_LIMIT);
     Result rc = url_parse(&url, NULL, word, prefix ? n - 1 : n);
-    rc = rc == RESULT_OK ? buffer_printf(&text, "%s%s", url.href, prefix ? "*" : "") : rc;
-    rc = rc == RESULT_OK ? text_choice_add(choice, buffer_detach(&text), false) : rc;
+    if (rc != RESULT_OK) {
+        goto done;
+    }
+    rc = buffer_printf(&text, "%s%s", url.href, prefix ? "*" : "");
+    if (rc != RESULT_OK) {
+        goto done;
+    }
+    rc = text_choice_add(choice, buffer_detach(&text), false);
+done:
     buffer_destroy(&text);
     url_destroy(&url);
     return rc;
@@ -70,15 +77,25 @@ Result text_choice_add_host(TextChoice *choice, const char *word)
     url_init(&url);
     buffer_init(&text, BUFFER_NO_LIMIT);
     Result rc = buffer_printf(&text, "http://%s/", word + (below ? 1 : 0));
-    rc = rc == RESULT_OK ? url_parse(&url, NULL, buffer_string(&text), text.length) : rc;
-    if (rc == RESULT_OK) {
-        WarcBytes host = text_choice_host_of(warc_bytes(url.href, strlen(url.href)));
-        buffer_reset(&text);
-        rc = host.length == 0
-                 ? RESULT_INVALID
-                 : buffer_printf(&text, "%s%.*s", below ? "." : "", (int)host.length, host.bytes);
+    if (rc != RESULT_OK) {
+        goto done;
     }
-    rc = rc == RESULT_OK ? text_choice_add(choice, buffer_detach(&text), true) : rc;
+    rc = url_parse(&url, NULL, buffer_string(&text), text.length);
+    if (rc != RESULT_OK) {
+        goto done;
+    }
+    WarcBytes host = text_choice_host_of(warc_bytes(url.href, strlen(url.href)));
+    rc = RESULT_INVALID;
+    if (host.length == 0) {
+        goto done;
+    }
+    buffer_reset(&text);
+    rc = buffer_printf(&text, "%s%.*s", below ? "." : "", (int)host.length, host.bytes);
+    if (rc != RESULT_OK) {
+        goto done;
+    }
+    rc = text_choice_add(choice, buffer_detach(&text), true);
+done:
     buffer_destroy(&text);
     url_destroy(&url);
     return rc;
@@ -284,9 +301,8 @@ static int text_places_compare(const void *a, const void *b)
 {
     const TextPlace *x = a;
     const TextPlace *y = b;
-    return x->file != y->file       ? (x->file < y->file ? -1 : 1)
-           : x->offset != y->offset ? (x->offset < y->offset ? -1 : 1)
-                                    : 0;
+    int order = (x->file > y->file) - (x->file < y->file);
+    return order != 0 ? order : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
 Result text_places_find(TextPlaces *places, const char *directory, const TextJobs *jobs,

@@ -180,27 +180,30 @@ static Result put_wet(TextWriter *writer, const TextPage *page, Buffer *out)
     WarcDigest digest;
     char id[WARC_ID_TEXT];
     char sum[WARC_DIGEST_TEXT];
+    size_t before = out->length;
     Result rc = put_record_head(writer, "conversion", capture->date, out);
-    rc = rc == RESULT_OK ? warc_hasher_digest(writer->hasher, warc_bytes("", 0),
-                                              warc_bytes(page->text, page->length), &digest)
-                         : rc;
-    rc = rc == RESULT_OK
-             ? buffer_printf(out,
-                             "WARC-Target-URI: %.*s\r\nWARC-Refers-To: %s\r\n"
-                             "WARC-Block-Digest: %s\r\n",
-                             (int)capture->url.length, capture->url.bytes,
-                             warc_id_format(&capture->id, id), warc_digest_format(&digest, sum))
-             : rc;
-    const char *language = page->language == NULL ? NULL : text_language_iso3(page->language);
-    if (rc == RESULT_OK && language != NULL) {
-        rc = buffer_printf(out, "WARC-Identified-Content-Language: %.3s\r\n", language);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    rc = rc == RESULT_OK
-             ? buffer_printf(out, "Content-Type: text/plain\r\nContent-Length: %zu\r\n\r\n",
-                             page->length)
-             : rc;
-    rc = rc == RESULT_OK ? buffer_append(out, page->text, page->length) : rc;
-    return rc == RESULT_OK ? buffer_append(out, "\r\n\r\n", 4) : rc;
+    rc = warc_hasher_digest(writer->hasher, warc_bytes("", 0), warc_bytes(page->text, page->length),
+                            &digest);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    (void)buffer_printf(out,
+                        "WARC-Target-URI: %.*s\r\nWARC-Refers-To: %s\r\n"
+                        "WARC-Block-Digest: %s\r\n",
+                        (int)capture->url.length, capture->url.bytes,
+                        warc_id_format(&capture->id, id), warc_digest_format(&digest, sum));
+    const char *language = page->language == NULL ? NULL : text_language_iso3(page->language);
+    if (language != NULL) {
+        (void)buffer_printf(out, "WARC-Identified-Content-Language: %.3s\r\n", language);
+    }
+    (void)buffer_printf(out, "Content-Type: text/plain\r\nContent-Length: %zu\r\n\r\n",
+                        page->length);
+    (void)buffer_append(out, page->text, page->length);
+    (void)buffer_append(out, "\r\n\r\n", 4);
+    return buffer_end(out, before);
 }
 
 static Result put_info(TextWriter *writer, const char *filename, WallTime now, Buffer *out)

@@ -46,7 +46,10 @@ static const char *word(const TopModel *model, const char *name, char text[FIELD
 
 static char *top_view_count_words(double n, char text[WORDS_BYTES])
 {
-    return n < 1e7 ? words_count((uint64_t)(n > 0 ? n : 0), text) : words_tick(n, false, text);
+    if (n >= 1e7) {
+        return words_tick(n, false, text);
+    }
+    return words_count(n > 0 ? (uint64_t)n : 0, text);
 }
 
 /* ---- the head ---- */
@@ -54,9 +57,10 @@ static char *top_view_count_words(double n, char text[WORDS_BYTES])
 static CanvasStyle style_of_state(const TopModel *model, const char *state)
 {
     bool good = strcmp(state, "running") == 0 || strcmp(state, "finished") == 0;
-    return !model->is_running && strcmp(state, "finished") != 0 ? STYLE_BAD
-           : good                                               ? STYLE_GOOD
-                                                                : STYLE_WARN;
+    if (!model->is_running && strcmp(state, "finished") != 0) {
+        return STYLE_BAD;
+    }
+    return good ? STYLE_GOOD : STYLE_WARN;
 }
 
 static void draw_state(const TopModel *model, Canvas *canvas)
@@ -123,9 +127,8 @@ static void draw_count(const TopModel *model, Canvas *canvas, TopCount count)
     for (size_t i = 0; i < n; i++) {
         unsigned height = most > 0 ? (unsigned)(values[i] / most * 8 + 0.5) : 0;
         height += height == 0 && values[i] > 0;
-        uint32_t character = model->ascii  ? (uint32_t)letters[height]
-                             : height == 0 ? ' '
-                                           : 0x2580 + height;
+        bool is_letter = model->ascii || height == 0;
+        uint32_t character = is_letter ? (uint32_t)letters[height] : 0x2580 + height;
         canvas_character(canvas, row, column + (int)i, STYLE_GRAPH, character);
     }
 }
@@ -347,9 +350,8 @@ static void draw_text(TopModel *model, Canvas *canvas)
 {
     static const char *const titles[] = {
         [TOP_HOSTS] = "", [TOP_DETAILS] = "host", [TOP_HELP] = "keys"};
-    const char *text = model->screen == TOP_HELP ? top_view_help()
-                       : model->text == NULL     ? "...\n"
-                                                 : model->text;
+    const char *answer = model->text == NULL ? "...\n" : model->text;
+    const char *text = model->screen == TOP_HELP ? top_view_help() : answer;
     size_t page = top_view_page(canvas->rows);
     size_t lines = 0;
     for (const char *at = text; *at != '\0'; at++) {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/core/ascii.h"
 #include "command/top/top_model.h"
 
 /* ---- Canvas ---- */
@@ -56,7 +57,7 @@ static uint32_t next_character(const char **text)
     if (*p < 0x80) {
         character = *p < ' ' || *p == 0x7F ? '?' : *p;
     } else {
-        unsigned length = *p >= 0xF0 ? 4 : *p >= 0xE0 ? 3 : *p >= 0xC2 ? 2 : 1;
+        unsigned length = *p < 0xC2 ? 1 : (unsigned)ascii_utf8_length(*p);
         uint32_t value = length == 1 ? 0 : *p & (0x7Fu >> length);
         while (n < length && (p[n] & 0xC0) == 0x80) {
             value = value << 6 | (p[n] & 0x3Fu);

@@ -373,7 +373,10 @@ static int verify_peers(const char *directory)
     }
     (void)page_db_delete(db);
     cluster_table_destroy(&table);
-    return rc == RESULT_OK ? 0 : rc == RESULT_NOT_FOUND ? EXIT_USAGE : EXIT_IO;
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? EXIT_USAGE : EXIT_IO;
+    }
+    return 0;
 }
 
 static int verify_run_one(const VerifyOptions *options)

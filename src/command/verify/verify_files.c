@@ -231,7 +231,10 @@ static bool verify_files_compare_indices(Verify *verify, const char *name, FILE 
     ssize_t want = getline(&lines[0], &capacities[0], expected);
     ssize_t have = getline(&lines[1], &capacities[1], actual);
     while (want > 0 || have > 0) {
-        int order = want <= 0 ? 1 : have <= 0 ? -1 : strcmp(lines[0], lines[1]);
+        int order = want <= 0 ? 1 : -1; /* the line of the one that has not ended goes first */
+        if (want > 0 && have > 0) {
+            order = strcmp(lines[0], lines[1]);
+        }
         if (order != 0 && ++n_different <= TELL) {
             verify_problem(verify, name, "%s in the index: %.*s",
                            order < 0 ? "record is not" : "line for no record", 200,

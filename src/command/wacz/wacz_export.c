@@ -95,9 +95,10 @@ static void wacz_index_delete(WaczIndex *index)
 static Result wacz_index_add(WaczIndex *index, const char *line, size_t length)
 {
     errno = 0;
-    return fwrite(line, 1, length, index->file) == length
-               ? RESULT_OK
-               : result_of_errno(errno == 0 ? EIO : errno);
+    if (fwrite(line, 1, length, index->file) != length) {
+        return result_of_errno(errno == 0 ? EIO : errno);
+    }
+    return RESULT_OK;
 }
 
 /* Writes the lines that were collected as a member, and where it is into the small index. */
@@ -265,10 +266,11 @@ static ssize_t write_cookie(void *cookie, const char *bytes, size_t length)
     if (command->zip_result == RESULT_OK) {
         command->zip_result = zip_writer_write(command->zip, bytes, length);
     }
-    errno = command->zip_result == RESULT_OK     ? errno
-            : command->zip_result == RESULT_FULL ? ENOSPC
-                                                 : EIO;
-    return command->zip_result == RESULT_OK ? (ssize_t)length : 0;
+    if (command->zip_result != RESULT_OK) {
+        errno = command->zip_result == RESULT_FULL ? ENOSPC : EIO;
+        return 0;
+    }
+    return (ssize_t)length;
 }
 
 static Result write_pages(WaczCommand *command, Progress *progress)

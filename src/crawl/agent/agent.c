@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <math.h>
 
+#include "base/core/bounds.h"
 #include "base/thread/log.h"
 #include "crawl/cluster/cluster_part.h"
 #include "crawl/crawl_store.h"
@@ -288,7 +289,7 @@ static int agent_wait_ms(const Watch *watch, MonoTime now)
     next = agent_sooner(next, helm_next(&watch->helm, now));
     next = agent_sooner(next, service_next(&watch->service));
     int64_t ms = (next.ns - now.ns + 999999) / 1000000;
-    return ms < 0 ? 0 : ms > 60000 ? 60000 : (int)ms;
+    return (int)bounds_int64(ms, 0, 60000);
 }
 
 static void tell_service(Watch *watch, MonoTime now)

@@ -9,7 +9,6 @@
 #include "frontier/visit/host_situation.h"
 #include "parse/url/url.h"
 #include "store/pages/page_db_read.h"
-#include "store/schedule/schedule_read.h"
 #include "store/tables/host_rows.h"
 
 /* ---- Desk, settings ---- */
@@ -114,10 +113,10 @@ static void desk_change(Desk *desk, const DeskRequest *request, const char *patt
     }
     const Options *options = &desk->helm->options->config->options;
     bool unset = text == NULL && *pattern != '\0';
-    const char *value = unset ? ""
-                        : text != NULL
-                            ? text
-                            : options->texts[options_find(options, name) - options->specs];
+    const char *value = unset ? "" : text;
+    if (value == NULL) {
+        value = options->texts[options_find(options, name) - options->specs];
+    }
     desk_edicts_order(desk, request, unset ? EDICT_UNSET : EDICT_SET, pattern, name, value,
                       buffer_string(answer));
 }
@@ -127,7 +126,10 @@ void desk_set(Desk *desk, const DeskRequest *request)
     Buffer name = {.limit = BUFFER_NO_LIMIT};
     Buffer answer = {.limit = BUFFER_NO_LIMIT};
     const char *equals = strchr(request->words[1], '=');
-    const char *text = request->n > 2 ? request->words[2] : equals == NULL ? NULL : equals + 1;
+    const char *text = equals == NULL ? NULL : equals + 1;
+    if (request->n > 2) {
+        text = request->words[2];
+    }
     if (text == NULL || (request->n > 2 && equals != NULL)) {
         desk_misunderstand(desk, request, "set: expected SECTION.KEY=VALUE or SECTION.KEY VALUE");
         return;

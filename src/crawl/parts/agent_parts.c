@@ -441,7 +441,8 @@ static void share_connections(AgentParts *parts)
         rate_gate_set(&parts->rate, parts->config->fetch_rate);
         byte_quota_set(&parts->quota, (uint64_t)parts->config->crawl_max_bytes);
         uint64_t most = (uint64_t)parts->config->crawl_max_pages;
-        uint64_t left = most == 0 ? connections : pages < most ? most - pages : 0;
+        uint64_t left = pages < most ? most - pages : 0;
+        left = most == 0 ? connections : left;
         atomic_store(&parts->max_pages, most == 0 ? NO_PAGE_LIMIT : most);
         frontier_set_connections(parts->frontier, left < connections ? left : connections);
     }
@@ -503,11 +504,8 @@ Result parts_configure(AgentParts *parts, Buffer *error)
     Result rules = rule_parts_share(parts, error);
     Result parsing = parsing_parts_change(parts, error);
     Result writing = writing_parts_change(parts, error);
-    return sites != RESULT_OK     ? sites
-           : network != RESULT_OK ? network
-           : rules != RESULT_OK   ? rules
-           : parsing != RESULT_OK ? parsing
-                                  : writing;
+    Result last = result_first(rules, result_first(parsing, writing));
+    return result_first(sites, result_first(network, last));
 }
 
 Result parts_start(AgentParts *parts)

@@ -102,7 +102,7 @@ Result rule_parts_share(AgentParts *parts, Buffer *error)
     rc = shared_replace(&parts->scope, scope);
     Result rest = shared_replace(&parts->admission, admission);
     rule_parts_ask_again(parts);
-    return rc != RESULT_OK ? rc : rest;
+    return result_first(rc, rest);
 }
 
 /* ---- denials ---- */

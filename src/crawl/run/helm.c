@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/core/bounds.h"
 #include "base/thread/log.h"
 #include "crawl/fault.h"
 #include "crawl/parts/wires.h"
@@ -186,10 +187,7 @@ static void network_look_recheck(NetworkLook *look, AgentParts *parts, MonoTime 
     if (recheck_ms == 0 || mono_before(now, look->next_recheck)) {
         return;
     }
-    int64_t step_ms = recheck_ms / 4;
-    step_ms = step_ms < RECHECK_LEAST_MS  ? RECHECK_LEAST_MS
-              : step_ms > RECHECK_MOST_MS ? RECHECK_MOST_MS
-                                          : step_ms;
+    int64_t step_ms = bounds_int64(recheck_ms / 4, RECHECK_LEAST_MS, RECHECK_MOST_MS);
     if (look->next_recheck.ns != 0 && stats_get(&parts->stats.hosts_parked) > 0) {
         (void)network_look_ask_again(parts, wall.us / 1000);
     }

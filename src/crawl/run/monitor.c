@@ -16,7 +16,6 @@
 #include "frontier/visit/politeness.h"
 #include "store/lmdb/reader_slots.h"
 #include "store/pages/page_db_read.h"
-#include "store/schedule/schedule_read.h"
 
 /* Reader guard: looks after the readers of the crawl's database while the crawl runs.
  *
@@ -217,9 +216,10 @@ struct Monitor {
 Result monitor_open_log(const AgentOptions *options, const char *directory, Buffer *error)
 {
     Path path;
-    LogLevel echo = options->verbose ? LOG_LEVEL_INFO
-                    : options->quiet ? LOG_LEVEL_ERROR
-                                     : LOG_LEVEL_WARN;
+    LogLevel echo = options->quiet ? LOG_LEVEL_ERROR : LOG_LEVEL_WARN;
+    if (options->verbose) {
+        echo = LOG_LEVEL_INFO;
+    }
     Result rc = log_open(file_path(&path, "%s/ragno.log", directory),
                          (LogLevel)options->config->log_level, echo);
     if (rc == RESULT_OK) {

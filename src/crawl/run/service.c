@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/core/bounds.h"
 #include "base/thread/log.h"
 
 #define STATUS_MS   10000 /* how often the phrase is told without a watchdog */
@@ -106,7 +107,7 @@ void service_close(Service *service)
 static int64_t period_ms(const Service *service)
 {
     int64_t half = service->interval_ms / 2;
-    return service->interval_ms == 0 || half > STATUS_MS ? STATUS_MS : half < 1 ? 1 : half;
+    return service->interval_ms == 0 ? STATUS_MS : bounds_int64(half, 1, STATUS_MS);
 }
 
 void service_ready(Service *service, MonoTime now)

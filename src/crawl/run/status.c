@@ -38,6 +38,22 @@ bool status_only_waits(const StatusSample *now)
            now->fetch.active == 0;
 }
 
+/* What nothing is fetched for, whatever the rest is like; NULL: it goes on. */
+static const char *status_pause(const StatusSample *now)
+{
+    bool out = now->network.state == OUTAGE_OUT || now->resolver.outage == OUTAGE_OUT;
+    if (now->disk_low) {
+        return "disk";
+    }
+    if (!out && now->state != STATE_PAUSED) {
+        return NULL;
+    }
+    if (now->held || out) {
+        return now->held ? "operator" : "network";
+    }
+    return now->cluster_full ? "cluster" : "none";
+}
+
 const char *status_limit(const StatusSample *before, const StatusSample *now)
 {
     double us = seconds_between(before, now) * 1e6;
@@ -46,13 +62,9 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
                            ? now->writer_busy_us - before->writer_busy_us
                            : 0;
     double writer = (double)busy_us / us;
-    bool out = now->network.state == OUTAGE_OUT || now->resolver.outage == OUTAGE_OUT;
-    if (now->disk_low || now->state == STATE_PAUSED || out) {
-        return now->disk_low       ? "disk"
-               : now->held         ? "operator"
-               : out               ? "network"
-               : now->cluster_full ? "cluster"
-                                   : "none";
+    const char *pause = status_pause(now);
+    if (pause != NULL) {
+        return pause;
     }
     if (now->urls_queued == 0) {
         return now->continuous ? "schedule" : "seeds";
@@ -108,11 +120,9 @@ typedef struct StatusWriter {
 
 static void status_put_name(StatusWriter *to, const char *name)
 {
-    (void)buffer_printf(to->out, to->is_json ? "%s\"%s\": " : "%s%s=",
-                        to->out->length == 0 ? ""
-                        : to->is_json        ? ", "
-                                             : " ",
-                        name);
+    const char *between = to->is_json ? ", " : " ";
+    (void)buffer_printf(
+        to->out, to->is_json ? "%s\"%s\": " : "%s%s=", to->out->length == 0 ? "" : between, name);
 }
 
 static void status_put_text(StatusWriter *to, const char *name, const char *text)

@@ -232,7 +232,10 @@ static Result probe(const char *path, bool *found, Buffer *error)
     }
     free(line);
     url_destroy(&url);
-    return code == 0 ? RESULT_OK : code == ENOENT ? RESULT_NOT_FOUND : RESULT_IO;
+    if (code != 0) {
+        return code == ENOENT ? RESULT_NOT_FOUND : RESULT_IO;
+    }
+    return RESULT_OK;
 }
 
 Result seeds_probe(const char *const *paths, size_t n_paths, char *const *words, size_t n_words,
@@ -258,9 +261,10 @@ Result seeds_probe(const char *const *paths, size_t n_paths, char *const *words,
         }
     }
     url_destroy(&url);
-    return rc == RESULT_OK || rc == RESULT_NOT_FOUND || rc == RESULT_INVALID ? rc
-           : rc == RESULT_LIMIT                                              ? RESULT_INVALID
-                                                                             : RESULT_IO;
+    if (rc == RESULT_OK || rc == RESULT_NOT_FOUND || rc == RESULT_INVALID) {
+        return rc;
+    }
+    return rc == RESULT_LIMIT ? RESULT_INVALID : RESULT_IO;
 }
 
 Result seeds_read_file(SeedReader *reader, const char *path)

@@ -42,7 +42,10 @@ static unsigned web_crawl_ask(WebCrawl *crawl, char *const *words, size_t n, Buf
         }
     }
     if (rc != RESULT_OK) {
-        status = rc == RESULT_INVALID ? 400 : rc == RESULT_LIMIT ? 409 : 503;
+        status = rc == RESULT_LIMIT ? 409 : 503;
+        if (rc == RESULT_INVALID) {
+            status = 400;
+        }
         buffer_reset(out);
         (void)buffer_printf(out, "%s\n", buffer_string(&error));
     } else if (note.length > 0) {

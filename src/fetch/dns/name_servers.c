@@ -35,9 +35,10 @@ Result name_change_put(NameChange *change, const ResolverOptions *options, int e
     NameServers *servers = NULL;
     NameServers *unused = NULL;
     char *list = strdup(options->servers);
-    Result rc = list == NULL                  ? RESULT_MEMORY
-                : are_others(change, options) ? name_servers_new(&servers, options, epoll)
-                                              : RESULT_OK;
+    Result rc = list == NULL ? RESULT_MEMORY : RESULT_OK;
+    if (rc == RESULT_OK && are_others(change, options)) {
+        rc = name_servers_new(&servers, options, epoll);
+    }
     if (rc != RESULT_OK) {
         free(list);
         return rc;

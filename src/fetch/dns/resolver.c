@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/core/bounds.h"
 #include "base/thread/log.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
@@ -231,9 +232,7 @@ static int64_t dns_answer_collect(const ResolverOptions *options, Name *name,
             ttl_ms = ms < ttl_ms ? ms : ttl_ms;
         }
     }
-    return ttl_ms < options->ttl_min_ms   ? options->ttl_min_ms
-           : ttl_ms > options->ttl_max_ms ? options->ttl_max_ms
-                                          : ttl_ms;
+    return bounds_int64(ttl_ms, options->ttl_min_ms, options->ttl_max_ms);
 }
 
 /* Tells options->heard of an answer that is new. */
@@ -284,7 +283,7 @@ static void query_window_bound(QueryWindow *window, size_t most)
 {
     size_t first = most < WINDOW_FIRST ? most : WINDOW_FIRST;
     window->most = most;
-    window->size = window->size < first ? first : window->size > most ? most : window->size;
+    window->size = bounds_size(window->size, first, most);
 }
 
 static void query_window_asked(QueryWindow *window)
@@ -645,8 +644,7 @@ static int resolver_wait_ms(const Resolver *resolver)
     if (canary.ns == MONO_NEVER.ns) {
         return ms;
     }
-    int64_t left = mono_ms_between(mono_now(), canary) + 1;
-    int wait = left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
+    int wait = (int)bounds_int64(mono_ms_between(mono_now(), canary) + 1, 0, 3600000);
     return ms < 0 || wait < ms ? wait : ms;
 }
 

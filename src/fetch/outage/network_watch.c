@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <strings.h>
 
+#include "base/core/bounds.h"
 #include "base/thread/mutex.h"
 #include "base/thread/thread.h"
 #include "base/core/hash.h"
@@ -281,7 +282,10 @@ static Song sing(int stop, const Known *known, unsigned n_known)
             (void)close(slots[i].fd);
         }
     }
-    return heard ? SONG_HEARD : tried ? SONG_SILENCE : SONG_NONE;
+    if (heard) {
+        return SONG_HEARD;
+    }
+    return tried ? SONG_SILENCE : SONG_NONE;
 }
 
 /* Waits for suspicion, or until the next round is due; false: it is over. */
@@ -322,7 +326,7 @@ static void *canary_main(void *argument)
         if (changed) {
             network_watch_tell(watch);
         }
-        pause_ms = pause_ms == 0 ? PAUSE_MS : pause_ms < PAUSE_MOST / 2 ? 2 * pause_ms : PAUSE_MOST;
+        pause_ms = bounds_int64(2 * pause_ms, PAUSE_MS, PAUSE_MOST);
         thread_step("waiting");
         mutex_lock(&watch->mutex);
     }
@@ -386,10 +390,11 @@ uint32_t sameness_mark(int status, const char *header, size_t header_length, con
         return SAMENESS_OTHER;
     }
     HttpContentType content = http_header_content_type(type.value, type.value_length);
-    return http_header_is_type(&content, "text/html")
-               ? sameness_mark_of(body, body_length < BODY_BYTES ? body_length : BODY_BYTES,
-                                  (uint32_t)body_length)
-               : SAMENESS_OTHER;
+    if (!http_header_is_type(&content, "text/html")) {
+        return SAMENESS_OTHER;
+    }
+    return sameness_mark_of(body, body_length < BODY_BYTES ? body_length : BODY_BYTES,
+                            (uint32_t)body_length);
 }
 
 static void sameness_clear(Sameness *sameness)

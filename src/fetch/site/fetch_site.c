@@ -135,10 +135,8 @@ static const char *of_environment(const ProxyTarget *target)
 
 Proxy proxy_choose(const char *proxy, const char *exceptions, const ProxyTarget *target)
 {
-    const char *url = *proxy == '\0'                    ? NULL
-                      : strcmp(proxy, ENVIRONMENT) == 0 ? of_environment(target)
-                                                        : proxy;
-    if (url == NULL || is_exception(exceptions, target)) {
+    const char *url = strcmp(proxy, ENVIRONMENT) == 0 ? of_environment(target) : proxy;
+    if (url == NULL || *url == '\0' || is_exception(exceptions, target)) {
         return (Proxy){.url = NULL};
     }
     return (Proxy){.url = url, .wants_address = strncasecmp(url, "socks5://", 9) == 0};
@@ -292,7 +290,11 @@ static Result credentials_read_line(Credential *credential, char *text, Buffer *
     const char *site = first;
     credential->over_https = strncasecmp(site, "http://", 7) != 0;
     credential->over_http = !credential->over_https;
-    site += credential->over_http ? 7 : strncasecmp(site, "https://", 8) == 0 ? 8 : 0;
+    if (credential->over_http) {
+        site += strlen("http://");
+    } else if (strncasecmp(site, "https://", 8) == 0) {
+        site += strlen("https://");
+    }
     const char *end = site + strcspn(site, *site == '[' ? "]" : ":");
     end += *end == ']';
     size_t length = (size_t)(end - site);

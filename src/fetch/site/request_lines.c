@@ -27,7 +27,10 @@ static Result add_user_headers(struct curl_slist **list, const char *headers)
         headers += strspn(headers, " ");
         size_t length = strcspn(headers, "|");
         char *line = strndup(headers, length);
-        rc = line == NULL ? RESULT_MEMORY : length == 0 ? RESULT_OK : request_lines_add(list, line);
+        rc = line == NULL ? RESULT_MEMORY : RESULT_OK;
+        if (length > 0 && rc == RESULT_OK) {
+            rc = request_lines_add(list, line);
+        }
         free(line);
         headers += length + (headers[length] == '|');
     }

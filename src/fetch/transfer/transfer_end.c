@@ -84,13 +84,12 @@ static FetchClass class_of_proxy_answer(const Transfer *transfer, CURLcode code)
     long said = 0;
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_HTTP_CONNECTCODE, &connect_status);
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_PROXY_ERROR, &said);
-    if (code == CURLE_PROXY) {
-        return said == CURLPX_REPLY_NETWORK_UNREACHABLE || said == CURLPX_REPLY_HOST_UNREACHABLE
-                   ? FETCH_NO_ROUTE
-               : said == CURLPX_REPLY_TTL_EXPIRED ? FETCH_CONNECT_TIME
-                                                  : FETCH_REFUSED;
+    if (code == CURLE_PROXY &&
+        (said == CURLPX_REPLY_NETWORK_UNREACHABLE || said == CURLPX_REPLY_HOST_UNREACHABLE)) {
+        return FETCH_NO_ROUTE;
     }
-    return connect_status == 504 ? FETCH_CONNECT_TIME : FETCH_REFUSED;
+    bool late = code == CURLE_PROXY ? said == CURLPX_REPLY_TTL_EXPIRED : connect_status == 504;
+    return late ? FETCH_CONNECT_TIME : FETCH_REFUSED;
 }
 
 static bool is_refused_by_proxy(const Transfer *transfer, CURLcode code)
@@ -144,10 +143,11 @@ static FetchClass class_of_code(Transfer *transfer, CURLcode code)
         spool->is_cut = true; /* what is kept came whole: only links are lost */
         return FETCH_OK;
     }
+    if (transfer->late == LATE_CONNECT) {
+        return FETCH_CONNECT_TIME;
+    }
     if (transfer->late != LATE_NOT) {
-        return transfer->late == LATE_CONNECT ? FETCH_CONNECT_TIME
-               : transfer->late == LATE_SLOW  ? FETCH_SLOW
-                                              : FETCH_TIMEOUT;
+        return transfer->late == LATE_SLOW ? FETCH_SLOW : FETCH_TIMEOUT;
     }
     if (code == CURLE_OK || transfer->result->answer.cut != CUT_NOT) {
         return FETCH_OK;
@@ -255,9 +255,8 @@ void transfer_end(Transfer *transfer, CURLcode code)
     result->answer.class = class_of_code(transfer, code);
     body_spool_judge(&result->answer.spool, transfer->max_page_bytes,
                      &transfer->visit_state->politeness.endless);
-    result->answer.http_version = version == CURL_HTTP_VERSION_2_0   ? 20
-                                  : version == CURL_HTTP_VERSION_1_0 ? 10
-                                                                     : 11;
+    uint8_t http_1 = version == CURL_HTTP_VERSION_1_0 ? 10 : 11;
+    result->answer.http_version = version == CURL_HTTP_VERSION_2_0 ? 20 : http_1;
     result->cost.bytes =
         result->answer.header.length + result->answer.body.length + result->answer.spool.length;
     HttpHeader header;
@@ -345,7 +344,8 @@ static bool transfer_is_gateways(Transfer *transfer, NetworkWatch *network)
     long connect_status = 0;
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_HTTP_CONNECTCODE, &connect_status);
     bool has_answer = answer->status >= 200 && !answer->spool.is_open;
-    int status = has_answer ? answer->status : transfer->is_proxied ? (int)connect_status : 0;
+    int proxys_status = transfer->is_proxied ? (int)connect_status : 0;
+    int status = has_answer ? answer->status : proxys_status;
     if (status < 200) {
         return false;
     }

@@ -175,12 +175,11 @@ Result transfer_setup(Transfer *transfer, VisitState *visit_state, FetchResult *
     transfer->is_page = !robots;
     byte_gate_move(&result->cost.share, options->gate, TRANSFER_FIRST_BYTES);
     result->answer.header.limit = (size_t)site->max_header_bytes;
-    result->answer.body.limit = robots       ? ROBOTS_MAX_BYTES
-                                : is_sitemap ? (size_t)site->max_sitemap_bytes
-                                             : (size_t)site->max_body_bytes;
+    size_t max_body = (size_t)(is_sitemap ? site->max_sitemap_bytes : site->max_body_bytes);
+    result->answer.body.limit = robots ? ROBOTS_MAX_BYTES : max_body;
     result->request.ignores_freshness = site->ignores_freshness;
     result->request.usage_no_store = site->usage.no_store | site->usage.no_fetch;
-    result->request.max_body = robots ? 0 : result->answer.body.limit;
+    result->request.max_body = robots ? 0 : max_body;
     Result rc = gather_lines(transfer, site, result, robots);
     if (rc != RESULT_OK) {
         return rc;

@@ -133,9 +133,12 @@ static bool name_walk_offer(Distributor *distributor, MDB_txn *txn, uint32_t hos
     if (txn == NULL || distributor->sinks.placed == NULL) {
         return false;
     }
-    NameStop stop = visit_home_has_room(distributor) ? name_take(distributor, txn, host, now)
-                    : visit_birth_due(distributor, txn, host) == VISIT_NAMELESS ? NAME_NO_TURN
-                                                                                : NAME_IS_PLACED;
+    NameStop stop = NAME_IS_PLACED;
+    if (visit_home_has_room(distributor)) {
+        stop = name_take(distributor, txn, host, now);
+    } else if (visit_birth_due(distributor, txn, host) == VISIT_NAMELESS) {
+        stop = NAME_NO_TURN;
+    }
     if (stop == NAME_IS_PLACED) {
         return false;
     }

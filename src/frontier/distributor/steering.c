@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/core/bounds.h"
 #include "store/schedule/schedule_read.h"
 #include "frontier/distributor/host_walk.h"
 #include "frontier/host/visit_birth.h"
@@ -113,8 +114,8 @@ static size_t match(Distributor *distributor, MDB_txn *txn, unsigned limit, size
 /* The time of one eviction, so that a second has no more than it may. */
 static int64_t eviction_ns(const Distributor *distributor)
 {
-    size_t rate = distributor->visit_states.count / EVICTIONS_SHARE;
-    rate = rate < EVICTIONS_LEAST ? EVICTIONS_LEAST : rate > EVICTIONS_MOST ? EVICTIONS_MOST : rate;
+    size_t rate = bounds_size(distributor->visit_states.count / EVICTIONS_SHARE, EVICTIONS_LEAST,
+                              EVICTIONS_MOST);
     return INT64_C(1000000000) / (int64_t)rate;
 }
 

@@ -120,10 +120,12 @@ void visit_home_rest(Distributor *distributor, VisitState *visit_state, MonoTime
 {
     visit_state->place = VISIT_STATE_IDLE;
     visit_state->distributor.idle = true;
-    int64_t least_ms = visit_state->distributor.retired || visit_state->distributor.leaving ? 0
-                       : visit_state->politeness.dropped ? DROP_PATIENCE_MS
-                       : visit_state->distributor.more   ? PAUSE_MS
-                                                         : 0;
+    int64_t least_ms = visit_state->distributor.more ? PAUSE_MS : 0;
+    if (visit_state->distributor.retired || visit_state->distributor.leaving) {
+        least_ms = 0;
+    } else if (visit_state->politeness.dropped) {
+        least_ms = DROP_PATIENCE_MS;
+    }
     MonoTime until = mono_later(visit_state->politeness.next_fetch, mono_add_ms(now, least_ms));
     if (visit_state->distributor.revived) {
         until = delay_end(distributor, visit_state); /* what it waits for is over */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/bounds.h"
 #include "store/schedule/schedule_read.h"
 #include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
@@ -51,7 +52,8 @@ static uint32_t window_size(const Distributor *distributor, VisitState *visit_st
     size_t hosts = distributor->visit_states.count + 1;
     size_t share = distributor->options.memory_bytes / 2 / hosts / 128;
     uint32_t most = distributor->options.window_max;
-    uint32_t size = share >= most ? most : share < WINDOW_LEAST ? WINDOW_LEAST : (uint32_t)share;
+    size_t least = most < WINDOW_LEAST ? most : WINDOW_LEAST;
+    uint32_t size = (uint32_t)bounds_size(share, least, most);
     uint32_t appetite = visit_state->distributor.appetite;
     if (appetite == 0 || appetite >= size) {
         return size;

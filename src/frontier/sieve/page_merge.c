@@ -175,7 +175,9 @@ Result page_merge_begin(PageMerge *merge, MDB_txn *txn, bool read_only, const Pa
     if (!read_only) {
         int opened =
             page_pack_editor_begin(&merge->infos, txn, store->tables.idx2info, store->journal);
-        rc = rc == 0 ? opened : rc;
+        if (rc == 0) {
+            rc = opened;
+        }
     }
     return page_merge_result_of(rc, "open tables for a merge");
 }

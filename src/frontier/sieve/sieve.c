@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/bounds.h"
 #include "base/core/hash.h"
 #include "base/memory/bits.h"
 #include "base/memory/map.h"
@@ -451,9 +452,7 @@ static DrumOptions drum_options(Sieve *sieve)
                          .dispatcher = sieve_merge_dispatcher(&sieve->merge),
                          .keys = DRUM_KEYS_BYTES,
                          .buckets = options->buckets,
-                         .array_bytes = array < LEAST_ARRAY  ? LEAST_ARRAY
-                                        : array > MOST_ARRAY ? MOST_ARRAY
-                                                             : array,
+                         .array_bytes = bounds_size(array, LEAST_ARRAY, MOST_ARRAY),
                          .bucket_bytes = bucket,
                          .auxiliary_bytes = SIZE_MAX,
                          .manual_merge = true,

@@ -101,8 +101,9 @@ Result host_situation_tell(const HostSituation *situation, int64_t now_ms, Buffe
         rc = tell_since(situation, "dropped", text);
         if (rc == RESULT_OK && situation->until_ms > now_ms) {
             rc = buffer_append_string(text, ", looked at again in ");
-            rc =
-                rc == RESULT_OK ? host_situation_tell_time(situation->until_ms - now_ms, text) : rc;
+            if (rc == RESULT_OK) {
+                rc = host_situation_tell_time(situation->until_ms - now_ms, text);
+            }
         }
         return rc;
     case HOST_SET_ASIDE:

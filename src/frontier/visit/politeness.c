@@ -1,9 +1,8 @@
 #include "frontier/visit/politeness.h"
 
+#include "base/option/options.h"
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/option/options.h"
 
 #define MINUTE        INT64_C(60000)
 #define HOUR          (60 * MINUTE)
@@ -241,9 +240,10 @@ static int64_t note_failure(const PolitenessOptions *options, const FetchEnd *en
         politeness_host_delay(options, end->host_delay_ms, end->crawl_delay_ms, end->duration_ms);
     int64_t rest = table_rest(options, end->class, health);
     bool has_asked = end->class == FETCH_BUSY && end->retry_after_ms > 0;
-    int64_t wait = has_asked                  ? asked_rest(options, end, health, rest)
-                   : end->class == FETCH_WALL ? greater(end->retry_after_ms, rest)
-                                              : rest;
+    int64_t wait = end->class == FETCH_WALL ? greater(end->retry_after_ms, rest) : rest;
+    if (has_asked) {
+        wait = asked_rest(options, end, health, rest);
+    }
     if (end->class != FETCH_HTTP2 && end->class != FETCH_STALE &&
         end->class != FETCH_COOKIE) { /* ours to do otherwise, and at once */
         health->failures++;

@@ -94,9 +94,10 @@ StandingShares standing_shares(const LiveShares *live)
 
 size_t standing_most(const StandingShares *shares, Standing standing, size_t all)
 {
-    unsigned percent = standing == STANDING_NEW   ? shares->new_percent
-                       : standing == STANDING_ILL ? shares->slow_percent
-                                                  : 0;
+    unsigned percent = standing == STANDING_NEW ? shares->new_percent : 0;
+    if (standing == STANDING_ILL) {
+        percent = shares->slow_percent;
+    }
     if (percent == 0) {
         return all;
     }

@@ -9,7 +9,6 @@
 #include "parse/host/authority.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/pages/page_db_read.h"
-#include "store/schedule/schedule_read.h"
 
 /* ---- Ingest options ---- */
 
@@ -539,9 +538,10 @@ Result batch_result_of(const Batch *batch, int rc)
         return batch->result;
     }
     LOG_ERROR("ingest", "page database failed", "rc=%d", rc);
-    return rc == page_db_error_full     ? RESULT_FULL
-           : rc == page_db_error_memory ? RESULT_MEMORY
-                                        : RESULT_IO;
+    if (rc == page_db_error_full) {
+        return RESULT_FULL;
+    }
+    return rc == page_db_error_memory ? RESULT_MEMORY : RESULT_IO;
 }
 
 /* Whether other hosts on its address have URLs: then its address has something to go on with. */

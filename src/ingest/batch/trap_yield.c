@@ -137,9 +137,10 @@ static TrapState trap_yield_judge(const TrapYieldOptions *options, const Pattern
     if ((double)pattern->fresh >= options->yield * (double)pattern->fetched) {
         return TRAP_FREE;
     }
-    return pattern->fetched >= options->fetches         ? TRAP_PARKED
-           : pattern->fetched >= options->fetches / 2.0 ? TRAP_THROTTLED
-                                                        : TRAP_FREE;
+    if (pattern->fetched >= options->fetches) {
+        return TRAP_PARKED;
+    }
+    return pattern->fetched >= options->fetches / 2.0 ? TRAP_THROTTLED : TRAP_FREE;
 }
 
 /* Tells the fetching threads. Without memory they go on fetching what is scheduled. */

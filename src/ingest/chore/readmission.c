@@ -160,9 +160,13 @@ static Result readmission_chore_run(void *context, Batch *batch, MonoTime until)
     Result rc = RESULT_OK;
     bool goes_on = true;
     while (rc == RESULT_OK && goes_on && place->step != STEP_DONE) {
-        rc = place->step == STEP_WORK     ? step_work(batch, place)
-             : place->step == STEP_CLOSED ? step_closed(batch, place)
-                                          : step_held(readmission, batch, place);
+        if (place->step == STEP_WORK) {
+            rc = step_work(batch, place);
+        } else if (place->step == STEP_CLOSED) {
+            rc = step_closed(batch, place);
+        } else {
+            rc = step_held(readmission, batch, place);
+        }
         goes_on = mono_before(mono_now(), until);
     }
     return rc == RESULT_OK && place->step == STEP_DONE

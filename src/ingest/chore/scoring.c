@@ -373,9 +373,10 @@ Result scoring_new(Scoring **out, const ScoringOptions *options, PageDB *db, Sch
     } else if (options->kind != SCORING_NONE) {
         scoring->moves = malloc(SCORING_MOVES * sizeof *scoring->moves);
         scoring->piece = malloc(SCORING_PIECE * sizeof *scoring->piece);
-        rc = scoring->moves == NULL || scoring->piece == NULL ? RESULT_MEMORY
-             : options->kind == SCORING_PAGERANK              ? open_page_rank(scoring)
-                                                              : open_hits(scoring);
+        rc = RESULT_MEMORY;
+        if (scoring->moves != NULL && scoring->piece != NULL) {
+            rc = options->kind == SCORING_PAGERANK ? open_page_rank(scoring) : open_hits(scoring);
+        }
     }
     if (rc != RESULT_OK) {
         scoring_delete(scoring);

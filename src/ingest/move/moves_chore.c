@@ -92,7 +92,10 @@ static Result change_links(Batch *batch, const BlockHeader *header, const void *
         }
     }
     link_block_reader_destroy(&reader);
-    return rc == RESULT_CLOSED ? RESULT_OK : rc == RESULT_INVALID ? RESULT_DAMAGED : rc;
+    if (rc == RESULT_CLOSED) {
+        return RESULT_OK;
+    }
+    return rc == RESULT_INVALID ? RESULT_DAMAGED : rc;
 }
 
 static Result outbox_routes_change_host(Batch *batch, const BlockHeader *header, const void *body)

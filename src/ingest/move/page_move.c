@@ -164,9 +164,10 @@ static Result release_held(Batch *batch, const PageRef *page, bool *was_held)
     }
     Result rc = held_rows_get(batch->store->held, batch->txn, page->index, &held);
     *was_held = rc == RESULT_OK;
-    return *was_held                ? held_rows_remove(batch->store->held, batch->txn, page->index)
-           : rc == RESULT_NOT_FOUND ? RESULT_OK
-                                    : rc;
+    if (*was_held) {
+        return held_rows_remove(batch->store->held, batch->txn, page->index);
+    }
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
 static Result set_state(Batch *batch, const PageRef *page, int32_t status, uint8_t level,

@@ -150,14 +150,17 @@ const char *host_groups_refuse(Batch *batch, BatchHost *host, const PageRef *pag
     /* Which limit the new URL is beyond; address may be NULL. -1: none. */
     const HostLimits *most = limits_of(batch, host, page);
     bool is_first = host->record.domain == 0 && host->record.urls == 0;
-    int limit =
-        is_first && host_groups_is_beyond(domain->record.hosts, most->hosts_per_domain)
-            ? (int)DOMAIN_HOSTS
-        : host_groups_is_beyond(domain->record.queued, most->urls_per_domain) ? (int)DOMAIN_URLS
-        : host_groups_is_beyond(domain->record.pages, most->pages_per_domain) ? (int)DOMAIN_PAGES
-        : address != NULL && host_groups_is_beyond(address->record.queued, most->urls_per_address)
-            ? (int)ADDRESS_URLS
-            : -1;
+    int limit = -1;
+    if (is_first && host_groups_is_beyond(domain->record.hosts, most->hosts_per_domain)) {
+        limit = DOMAIN_HOSTS;
+    } else if (host_groups_is_beyond(domain->record.queued, most->urls_per_domain)) {
+        limit = DOMAIN_URLS;
+    } else if (host_groups_is_beyond(domain->record.pages, most->pages_per_domain)) {
+        limit = DOMAIN_PAGES;
+    } else if (address != NULL &&
+               host_groups_is_beyond(address->record.queued, most->urls_per_address)) {
+        limit = ADDRESS_URLS;
+    }
     if (batch->result != RESULT_OK) {
         return NULL;
     }

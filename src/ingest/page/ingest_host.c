@@ -361,6 +361,10 @@ static Result take_denial(Batch *batch, const FetchResult *fetch)
 
 static Result fill_hosts(Batch *batch)
 {
+    static const Refusal refusals[] = {[LIMIT_HOST_PAGES] = REFUSED_QUOTA,
+                                       [LIMIT_DOMAIN_PAGES] = REFUSED_DOMAIN,
+                                       [LIMIT_ADDRESS_PAGES] = REFUSED_ADDRESS,
+                                       [LIMIT_ADDRESS_HOSTS] = REFUSED_ADDRESS};
     Result rc = RESULT_OK;
     size_t place = 0;
     BatchHost *host = NULL;
@@ -372,9 +376,7 @@ static Result fill_hosts(Batch *batch)
             host->record.drop_class = (uint8_t)limit;
             host->cleared = true;
             rc = schedule_clear_host(batch->store->schedule, batch->txn, host->host, &removed);
-            batch->totals.refused[limit == LIMIT_HOST_PAGES     ? REFUSED_QUOTA
-                                  : limit == LIMIT_DOMAIN_PAGES ? REFUSED_DOMAIN
-                                                                : REFUSED_ADDRESS] += removed;
+            batch->totals.refused[refusals[limit]] += removed;
             host_groups_left(batch, host, removed);
         }
         if (rc == RESULT_OK) {

@@ -62,10 +62,13 @@ static unsigned url_score_level(Batch *batch, const PageRef *page, float given)
     case ORDER_BEST_FIRST:
         break;
     }
-    double score = batch->options->scorer != NULL
-                       ? (double)(given < 0 ? url_score_estimate(batch, page) : given)
-                       : (double)page->score *
-                             pow(batch->options->config.score_depth_factor, (double)page->depth);
+    double score = (double)given;
+    if (batch->options->scorer == NULL) {
+        score = (double)page->score *
+                pow(batch->options->config.score_depth_factor, (double)page->depth);
+    } else if (given < 0) {
+        score = (double)url_score_estimate(batch, page);
+    }
     return schedule_level(batch->store->schedule, (float)score);
 }
 
@@ -91,9 +94,10 @@ static unsigned redirects_before(Batch *batch, uint64_t index)
 static unsigned chain_length(Batch *batch, const PageRef *page, uint8_t hop, unsigned most)
 {
     uint64_t from = page->linked_from;
-    unsigned chain = page->hop != hop                         ? 0
-                     : hop == 'R' && from == PAGE_DB_NO_INDEX ? redirects_before(batch, page->index)
-                                                              : 1;
+    unsigned chain = page->hop == hop;
+    if (chain == 1 && hop == 'R' && from == PAGE_DB_NO_INDEX) {
+        chain = redirects_before(batch, page->index);
+    }
     Buffer url = {.limit = BUFFER_NO_LIMIT};
     PageRef ref;
     while (chain > 0 && from != PAGE_DB_NO_INDEX && chain <= most) {
@@ -321,9 +325,10 @@ int ingest_new_url(void *context, const PageRef *page, PageState *state)
         return 0;
     }
     const LinkRecord *arrival = arrival_of(batch, page);
-    unsigned level = trap == TRAP_THROTTLED
-                         ? (unsigned)batch->options->config.schedule_levels - 1
-                         : url_score_level(batch, page, arrival == NULL ? -1 : arrival->estimate);
+    unsigned level = (unsigned)batch->options->config.schedule_levels - 1;
+    if (trap != TRAP_THROTTLED) {
+        level = url_score_level(batch, page, arrival == NULL ? -1 : arrival->estimate);
+    }
     state->level = (uint8_t)level;
     page_db_looked_up(batch->store->db, 2); /* the host, and its schedule */
     batch->result =

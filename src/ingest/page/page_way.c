@@ -753,9 +753,12 @@ Result page_way_seed(Batch *batch, const LinkInfo *seeds, const char *const *tag
         result = ingest_spell_seeds(batch, seeds, n, &spelled);
         seeds = spelled;
     }
-    uint8_t *hops = result == RESULT_OK ? malloc(n == 0 ? 1 : n) : NULL;
+    if (result != RESULT_OK) {
+        return result;
+    }
+    uint8_t *hops = malloc(n == 0 ? 1 : n);
     if (hops == NULL) {
-        return result == RESULT_OK ? RESULT_MEMORY : result;
+        return RESULT_MEMORY;
     }
     memset(hops, 'M', n);
     int rc =

@@ -436,9 +436,10 @@ static Result revisits_read_page(Revisits *revisits, const Batch *batch, uint64_
 {
     int rc = page_db_get(revisits->line.db, batch->txn, index, page, &revisits->url);
     page->url = buffer_string(&revisits->url);
-    return rc == page_db_error_ok        ? RESULT_OK
-           : rc == page_db_error_no_page ? RESULT_NOT_FOUND
-                                         : RESULT_DAMAGED;
+    if (rc != page_db_error_ok) {
+        return rc == page_db_error_no_page ? RESULT_NOT_FOUND : RESULT_DAMAGED;
+    }
+    return RESULT_OK;
 }
 
 /* The chore has to look again at what is due from time_s on. */

@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/core/bounds.h"
 #include "base/thread/child.h"
 #include "base/thread/log.h"
 #include "base/thread/queue.h"
@@ -90,6 +91,15 @@ static Result classify_process_start(ClassifyProcess *process, char *const argv[
     return RESULT_OK;
 }
 
+/* Of a pipe that could not be read or written. */
+static Result classify_result_of_errno(void)
+{
+    if (errno == EAGAIN || errno == EINTR) {
+        return RESULT_OK;
+    }
+    return errno == EPIPE ? RESULT_CLOSED : RESULT_IO;
+}
+
 /* Ends the child and its group; *status as waitpid has it. Nothing happens without a child. */
 static void classify_process_stop(ClassifyProcess *process, int *status)
 {
@@ -135,9 +145,7 @@ static Result write_some(const ClassifyProcess *process, Exchange *exchange)
     size_t left = exchange->questions->length - exchange->written;
     ssize_t n = write(process->in, exchange->questions->data + exchange->written, left);
     if (n < 0) {
-        return errno == EAGAIN || errno == EINTR ? RESULT_OK
-               : errno == EPIPE                  ? RESULT_CLOSED
-                                                 : RESULT_IO;
+        return classify_result_of_errno();
     }
     exchange->written += (size_t)n;
     return RESULT_OK;
@@ -186,7 +194,7 @@ static Result classify_process_read_some(ClassifyProcess *process, Exchange *exc
     }
     ssize_t n = read(process->out, answers->data + answers->length, PIECE);
     if (n <= 0) {
-        return n == 0 ? RESULT_CLOSED : errno == EAGAIN || errno == EINTR ? RESULT_OK : RESULT_IO;
+        return n == 0 ? RESULT_CLOSED : classify_result_of_errno();
     }
     answers->length += (size_t)n;
     answers->data[answers->length] = '\0';
@@ -231,10 +239,10 @@ static Result classify_process_exchange(ClassifyProcess *process, const Buffer *
     Result rc = RESULT_OK;
     buffer_reset(answers);
     while (rc == RESULT_OK && exchange.n_lines < n) {
-        /* Milliseconds that are left, for poll; 0: none. */
         int64_t ms = mono_ms_between(mono_now(), deadline);
-        int wait_ms = ms <= 0 ? 0 : ms > 60000 ? 60000 : (int)ms + 1;
-        rc = wait_ms == 0 ? RESULT_TIMEOUT : exchange_some(process, &exchange, wait_ms);
+        int wait_ms =
+            (int)bounds_int64(ms + 1, 1, 60000); /* poll's unit; never before the deadline */
+        rc = ms <= 0 ? RESULT_TIMEOUT : exchange_some(process, &exchange, wait_ms);
     }
     bool too_many = exchange.n_lines > n || exchange.line_start < answers->length;
     return rc == RESULT_OK && too_many ? RESULT_LIMIT : rc;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "base/core/ascii.h"
 #include "base/thread/log.h"
 #include "parse/url/url_encode.h"
 
@@ -103,8 +104,7 @@ static size_t take_sample(const char *text, size_t length, size_t least, char sa
 static void text_language_mend(char *sample, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)sample[i];
-        size_t n = c < 0x80 ? 1 : c < 0xC0 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
+        size_t n = ascii_utf8_length((unsigned char)sample[i]);
         size_t k = 1;
         while (k < n && i + k < length && ((unsigned char)sample[i + k] & 0xC0) == 0x80) {
             k++;

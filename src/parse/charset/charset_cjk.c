@@ -395,7 +395,11 @@ static bool jis_escape(const unsigned char *p, size_t left, JisState *state)
         return false;
     }
     if (p[0] == '(' && (p[1] == 'B' || p[1] == 'J' || p[1] == 'I')) {
-        *state = p[1] == 'B' ? JIS_ASCII : p[1] == 'J' ? JIS_ROMAN : JIS_KATAKANA;
+        if (p[1] == 'I') {
+            *state = JIS_KATAKANA;
+        } else {
+            *state = p[1] == 'B' ? JIS_ASCII : JIS_ROMAN;
+        }
         return true;
     }
     if (p[0] == '$' && (p[1] == '@' || p[1] == 'B')) {

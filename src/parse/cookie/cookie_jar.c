@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/core/ascii.h"
+#include "base/core/bounds.h"
 #include "parse/http/http_header.h"
 
 #define SESSION INT64_MAX /* no expiry: kept as long as the jar */
@@ -111,7 +112,7 @@ static bool read_max_age(Part value, int64_t *seconds)
         }
         n = n > HTTP_MAX_SECONDS ? n : n * 10 + (value.bytes[i] - '0');
     }
-    *seconds = is_negative ? 0 : n > HTTP_MAX_SECONDS ? HTTP_MAX_SECONDS : n;
+    *seconds = bounds_int64(is_negative ? 0 : n, 0, HTTP_MAX_SECONDS);
     return true;
 }
 

@@ -267,10 +267,11 @@ static void close_bracket(Css *css)
 static void take_at_word(Css *css)
 {
     take_name(css);
-    bool is_import = name_is(css, "import");
-    css->rule = is_import && css->imports                ? RULE_IMPORT
-                : is_import || name_is(css, "namespace") ? RULE_NOTHING
-                                                         : RULE_NONE;
+    if (name_is(css, "import")) {
+        css->rule = css->imports ? RULE_IMPORT : RULE_NOTHING;
+    } else {
+        css->rule = name_is(css, "namespace") ? RULE_NOTHING : RULE_NONE;
+    }
 }
 
 /* ---- the whole ---- */
@@ -351,7 +352,8 @@ static void take_token(Css *css)
             open_bracket(css, PLACE_URL);
         } else {
             bool set = name_is(css, "image-set") || name_is(css, "-webkit-image-set");
-            open_bracket(css, name_is(css, "src") ? PLACE_URL : set ? PLACE_STRINGS : PLACE_PLAIN);
+            CssPlace inside = set ? PLACE_STRINGS : PLACE_PLAIN;
+            open_bracket(css, name_is(css, "src") ? PLACE_URL : inside);
         }
     } else {
         take_mark(css);

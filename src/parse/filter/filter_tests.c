@@ -351,13 +351,16 @@ static bool decodes_to(FilterPart part, const FilterItem *item)
 {
     size_t n = 0;
     for (size_t i = 0; i < part.length; i++, n++) {
-        unsigned char c = (unsigned char)part.text[i];
+        char c = part.text[i];
         int high = c == '%' && part.length - i > 2 ? hex_value(part.text[i + 1]) : -1;
         int low = high >= 0 ? hex_value(part.text[i + 2]) : -1;
-        bool escaped = low >= 0;
-        i += escaped ? 2 : 0;
-        c = (unsigned char)(escaped ? high * 16 + low : c == '+' ? ' ' : c);
-        if (n >= item->length || c != (unsigned char)item->text[n]) {
+        if (low >= 0) {
+            c = (char)(high * 16 + low);
+            i += 2;
+        } else if (c == '+') {
+            c = ' ';
+        }
+        if (n >= item->length || c != item->text[n]) {
             return false;
         }
     }

@@ -273,7 +273,7 @@ Result html_parse(HtmlParser *parser, const HtmlInput *input, Page *page)
     }
     rc = html_read_page(parser, input, page);
     Result ended = html_parser_end(parser, page);
-    return rc != RESULT_OK ? rc : ended;
+    return result_first(rc, ended);
 }
 
 /* ---- a style sheet ---- */

@@ -77,6 +77,13 @@ static bool is_requisite_rel(const HtmlSlice *word)
 /* The flags of a list of link types; *names_feed: of such a type it leads to a feed. */
 static unsigned read_rel(const HtmlSlice *rel, bool *names_feed)
 {
+    static const struct {
+        const char *word;
+        unsigned flag;
+    } marks[] = {{"nofollow", LINK_NOFOLLOW},
+                 {"ugc", LINK_UGC},
+                 {"sponsored", LINK_SPONSORED},
+                 {"canonical", LINK_CANONICAL}};
     unsigned flags = 0;
     bool is_style = false;
     HtmlSlice list = *rel;
@@ -88,11 +95,9 @@ static unsigned read_rel(const HtmlSlice *rel, bool *names_feed)
             *names_feed || html_is_word(&word, "alternate") || html_is_word(&word, "feed");
         flags |= is_page_rel(&word) ? LINK_PAGE : 0u;
         flags |= is_requisite_rel(&word) ? LINK_REQUISITE : 0u;
-        flags |= html_is_word(&word, "nofollow")    ? LINK_NOFOLLOW
-                 : html_is_word(&word, "ugc")       ? LINK_UGC
-                 : html_is_word(&word, "sponsored") ? LINK_SPONSORED
-                 : html_is_word(&word, "canonical") ? LINK_CANONICAL
-                                                    : 0u;
+        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+            flags |= html_is_word(&word, marks[i].word) ? marks[i].flag : 0u;
+        }
     }
     *names_feed = *names_feed && !is_style;
     return is_style ? flags & ~(unsigned)LINK_PAGE : flags;

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/core/bounds.h"
 #include "parse/text/skim_scan.h"
 
 /* The steps of a SkimStream: one token each, read from its window.
@@ -467,7 +468,7 @@ static bool is_passing(SkimPlace place)
 static void skim_stream_forget(SkimStream *s, const char *p)
 {
     size_t done = (size_t)(p - s->window.data);
-    s->behind = !looks_back(s) ? 0 : done < LOOK_BACK ? done : LOOK_BACK;
+    s->behind = bounds_size(done, 0, looks_back(s) ? LOOK_BACK : 0);
     done -= s->behind;
     if (done > 0) {
         assert(s->window.data != NULL);

@@ -9,6 +9,7 @@
 #include <zstd_errors.h>
 
 #include "base/core/ascii.h"
+#include "base/core/bounds.h"
 #include "base/memory/base64.h"
 #include "base/memory/arena.h"
 
@@ -114,7 +115,7 @@ static DecodeStatus decode_pump(Decoder *decoder, DecodeStepFunction step, Decod
         if (is_full && sink->is_piece) {
             return DECODE_LIMIT;
         }
-        room = is_full ? 1 : room < DECODE_STEP_BYTES ? room : DECODE_STEP_BYTES;
+        room = bounds_size(room, 1, DECODE_STEP_BYTES);
         if (!is_full && buffer_reserve(out, room) != RESULT_OK) {
             return DECODE_MEMORY;
         }
@@ -130,10 +131,11 @@ static DecodeStatus decode_pump(Decoder *decoder, DecodeStepFunction step, Decod
             out->length += produced;
             out->data[out->length] = '\0';
         }
+        if (answer == DECODE_STEP_END) {
+            return DECODE_OK;
+        }
         if (answer != DECODE_STEP_MORE) {
-            return answer == DECODE_STEP_END      ? DECODE_OK
-                   : answer == DECODE_STEP_MEMORY ? DECODE_MEMORY
-                                                  : DECODE_BROKEN;
+            return answer == DECODE_STEP_MEMORY ? DECODE_MEMORY : DECODE_BROKEN;
         }
         if (in->left == 0 && left > 0) {
             if (!decode_more(in)) {

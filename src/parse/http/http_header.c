@@ -453,7 +453,8 @@ static bool http_header_value_take_number(Scan *scan, DateParts *parts)
     if (parts->has_year || digits > 4) {
         return false;
     }
-    parts->year = digits > 2 ? n : n + (n < 70 ? 2000 : 1900);
+    int century = n < 70 ? 2000 : 1900;
+    parts->year = digits > 2 ? n : n + century;
     parts->has_year = true;
     return true;
 }

@@ -85,10 +85,16 @@ HttpWall http_wall_of(int status, const HttpHeader *header, const char *body, si
     if (says_challenge(header) || is_challenge(status, body, length)) {
         return WALL_CHALLENGE;
     }
-    return status == 402   ? WALL_PAYMENT
-           : status == 403 ? WALL_FORBIDDEN
-           : status == 429 ? WALL_BUSY
-                           : HTTP_WALLS;
+    switch (status) {
+    case 402:
+        return WALL_PAYMENT;
+    case 403:
+        return WALL_FORBIDDEN;
+    case 429:
+        return WALL_BUSY;
+    default:
+        return HTTP_WALLS;
+    }
 }
 
 const char *http_wall_name(HttpWall wall)

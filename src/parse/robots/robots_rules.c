@@ -99,10 +99,11 @@ static Result add_pattern(Robots *robots, const char *path, size_t length, Robot
     if (rc != RESULT_OK) {
         return rc;
     }
-    return pattern.has_wildcard ? add_wild(robots, &pattern, text, index)
-           : pattern.is_anchored
-               ? robots_add_plain(robots, &robots->exacts, &pattern, text, index)
-               : robots_add_plain(robots, &robots->prefixes, &pattern, text, index);
+    if (pattern.has_wildcard) {
+        return add_wild(robots, &pattern, text, index);
+    }
+    return robots_add_plain(robots, pattern.is_anchored ? &robots->exacts : &robots->prefixes,
+                            &pattern, text, index);
 }
 
 Result robots_rules_add(Robots *robots, const RobotsLine *line)

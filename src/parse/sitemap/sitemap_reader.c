@@ -173,10 +173,13 @@ static Result mend_one(SitemapCleaner *cleaner, const char **p, const char *end)
         return RESULT_OK;
     }
     if (c == '<' && cleaner->mode == CLEAN_TEXT) {
-        cleaner->mode = sitemap_clean_starts_with(at, end, "<![CDATA[") ? CLEAN_CDATA
-                        : sitemap_clean_starts_with(at, end, "<!--")    ? CLEAN_COMMENT
-                                                                        : CLEAN_TEXT;
-        n = cleaner->mode == CLEAN_CDATA ? 9 : cleaner->mode == CLEAN_COMMENT ? 4 : 1;
+        if (sitemap_clean_starts_with(at, end, "<![CDATA[")) {
+            cleaner->mode = CLEAN_CDATA;
+            n = strlen("<![CDATA[");
+        } else if (sitemap_clean_starts_with(at, end, "<!--")) {
+            cleaner->mode = CLEAN_COMMENT;
+            n = strlen("<!--");
+        }
     } else if (c == '>') {
         const char *mark = cleaner->mode == CLEAN_CDATA ? "]]" : "--";
         if (cleaner->mode != CLEAN_TEXT && memcmp(cleaner->last, mark, 2) == 0) {

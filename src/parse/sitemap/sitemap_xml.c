@@ -5,6 +5,7 @@
 #include <math.h>
 #include <time.h>
 
+#include "base/core/bounds.h"
 #include "parse/http/http_header.h"
 #include "parse/sitemap/sitemap_types.h"
 
@@ -52,16 +53,21 @@ static const char *sitemap_xml_find(const char *p, const char *end, const char *
  * declarations of its own, blanks. NULL: something else, or the end. */
 static const char *skip_prolog(const char *p, const char *end)
 {
+    static const struct {
+        const char *opening;
+        const char *closing;
+    } marks[] = {{"<?", "?>"}, {"<!--", "-->"}, {"<!DOCTYPE", ">"}};
     while (p != NULL && p < end) {
         if (sitemap_is_blank(*p)) {
             p++;
             continue;
         }
-        size_t left = (size_t)(end - p);
-        const char *closing = left > 2 && memcmp(p, "<?", 2) == 0          ? "?>"
-                              : left > 4 && memcmp(p, "<!--", 4) == 0      ? "-->"
-                              : left > 9 && memcmp(p, "<!DOCTYPE", 9) == 0 ? ">"
-                                                                           : NULL;
+        const char *closing = NULL;
+        for (size_t i = 0; i < sizeof marks / sizeof *marks && closing == NULL; i++) {
+            size_t n = strlen(marks[i].opening);
+            bool opens = (size_t)(end - p) > n && memcmp(p, marks[i].opening, n) == 0;
+            closing = opens ? marks[i].closing : NULL;
+        }
         if (closing == NULL) {
             return *p == '<' ? p : NULL;
         }
@@ -710,9 +716,9 @@ double sitemap_hint_factor(const SitemapEntry *entry, int64_t now_s)
     if (entry->lastmod_s != SITEMAP_NO_DATE && entry->lastmod_s <= now_s + DAY_S) {
         bool is_recent = entry->lastmod_s >= now_s - 7 * DAY_S;
         bool is_old = entry->lastmod_s < now_s - 365 * DAY_S;
-        shift += is_recent ? 0.25 : is_old ? -0.25 : 0.0;
+        shift += 0.25 * (is_recent - is_old);
     }
-    return exp2(shift < -1.0 ? -1.0 : shift > 1.0 ? 1.0 : shift);
+    return exp2(bounds_double(shift, -1.0, 1.0));
 }
 
 static void sitemap_entry_give(SitemapParser *parser, const Buffer *loc)

@@ -136,9 +136,10 @@ SKIM_INLINE const char *skim_start_tag(const char *p, const char *end, const Ski
     if (mode == HTML_TEXT_DATA) {
         return p;
     }
-    const char *to = mode == HTML_TEXT_PLAINTEXT ? end
-                     : mode == HTML_TEXT_SCRIPT  ? skim_script_end(p, end)
-                                                 : skim_raw_end(p, end, name);
+    const char *to = end;
+    if (mode != HTML_TEXT_PLAINTEXT) {
+        to = mode == HTML_TEXT_SCRIPT ? skim_script_end(p, end) : skim_raw_end(p, end, name);
+    }
     reader->raw(context, tag, mode, p, to, to < end);
     return to;
 }

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/ascii.h"
+
 /* ---- The text of a Url while it is written from left to right ---- */
 
 #define URL_FIRST_BYTES 128
@@ -120,13 +122,16 @@ static size_t utf8_length(const unsigned char *p, const unsigned char *end, size
     if (lead < 0x80) {
         return 1;
     }
-    size_t need = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    size_t need = ascii_utf8_length(lead);
     *bad = 1;
     if (lead < 0xC2 || lead > 0xF4) {
         return 0;
     }
-    unsigned char least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-    unsigned char most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    /* No overlong forms, no surrogates, nothing above U+10FFFF. */
+    unsigned char least = lead == 0xE0 ? 0xA0 : 0x80;
+    least = lead == 0xF0 ? 0x90 : least;
+    unsigned char most = lead == 0xED ? 0x9F : 0xBF;
+    most = lead == 0xF4 ? 0x8F : most;
     for (size_t i = 1; i < need; i++) {
         if (p + i == end || p[i] < least || p[i] > most) {
             *bad = i;
@@ -144,9 +149,10 @@ bool url_encode_is_clean(const char *input, size_t length)
     const unsigned char *end = p + length;
     while (p < end) {
         size_t bad = 0;
-        size_t n = (url_class[*p] & URL_UNCLEAN) == 0 ? 1
-                   : *p < 0x80                        ? 0
-                                                      : utf8_length(p, end, &bad);
+        size_t n = 1;
+        if ((url_class[*p] & URL_UNCLEAN) != 0) {
+            n = *p < 0x80 ? 0 : utf8_length(p, end, &bad);
+        }
         if (n == 0) {
             return false;
         }

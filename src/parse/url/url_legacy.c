@@ -244,10 +244,10 @@ static size_t encode_char(Encoding *encoding, uint32_t c, unsigned char bytes[EN
     size_t n = 0;
     const Exception *exception = find_exception(encoding->encoder.kind, c);
     if (exception != NULL) {
-        bytes[0] =
-            (unsigned char)(exception->bytes > 0xFF ? exception->bytes >> 8 : exception->bytes);
+        bool is_double = exception->bytes > 0xFF;
+        bytes[0] = (unsigned char)(is_double ? exception->bytes >> 8 : exception->bytes);
         bytes[1] = (unsigned char)exception->bytes;
-        return exception->bytes > 0xFF ? 2 : exception->bytes > 0 ? 1 : 0;
+        return (size_t)is_double + (exception->bytes > 0);
     }
     switch (encoding->encoder.kind) {
     case ENCODER_USER_DEFINED:
@@ -314,12 +314,10 @@ static Result switch_japanese(Encoding *encoding, Url *out, JapaneseState state)
     if (encoding->state == state) {
         return RESULT_OK;
     }
+    static const char escapes[][4] = {
+        [JP_ASCII] = "\033(B", [JP_ROMAN] = "\033(J", [JP_KANJI] = "\033$B"};
     encoding->state = state;
-    return append_bytes(out,
-                        state == JP_ASCII   ? "\033(B"
-                        : state == JP_ROMAN ? "\033(J"
-                                            : "\033$B",
-                        3);
+    return append_bytes(out, escapes[state], 3);
 }
 
 /* The ISO-2022-JP encoder, the only one with a state and the only one that changes ASCII. */

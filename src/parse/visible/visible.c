@@ -476,7 +476,7 @@ Result visible_read(VisibleReader *reader, const VisibleInput *input, VisiblePag
         Result found = visible_main_find(&r->main, page->text, &r->marks);
         page->main_text = found == RESULT_OK && r->main.text != NULL ? r->main.text : "";
         page->main_length = r->main.length;
-        rc = rc == RESULT_OK ? found : rc;
+        rc = result_first(rc, found);
     }
     return rc == RESULT_OK &&
                    (r->facts.failed || r->marks.failed || r->styles.failed || r->data.failed)

@@ -277,9 +277,10 @@ static bool sheet_read_nth(SheetReader *r, SheetSimple *simple)
     }
     if (at_n != NULL) {
         *at_n = '\0';
-        simple->a = text[0] == '\0' || strcmp(text, "+") == 0 ? 1
-                    : strcmp(text, "-") == 0                  ? -1
-                                                              : (int32_t)strtol(text, NULL, 10);
+        simple->a = (int32_t)strtol(text, NULL, 10);
+        if (*text == '\0' || strcmp(text, "+") == 0 || strcmp(text, "-") == 0) {
+            simple->a = *text == '-' ? -1 : 1;
+        }
         rest = at_n + 1;
     }
     simple->b = (int32_t)strtol(rest, &rest, 10);
@@ -550,9 +551,10 @@ static bool sheet_has_feature(const char *p, const char *end)
     }
     if (colon != NULL) {
         double value = sheet_pixels(colon + 1, strlen(colon + 1));
-        return strncmp(text, "min", 3) == 0   ? size >= value
-               : strncmp(text, "max", 3) == 0 ? size <= value
-                                              : size == value;
+        if (strncmp(text, "min", 3) == 0) {
+            return size >= value;
+        }
+        return strncmp(text, "max", 3) == 0 ? size <= value : size == value;
     }
     /* 400px<=width<=700px */
     const char *name = wide != NULL ? wide : strstr(text, "height");

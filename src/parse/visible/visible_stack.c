@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/core/ascii.h"
-#include "parse/text/skim_scan.h"
 
 /* ---- Visible box ---- */
 

@@ -435,7 +435,7 @@ static Result desk_make_thread(RenderDesk *desk, unsigned number)
                           DESK_ANSWER_BYTES, (RenderScopeWord)desk->options.config->render_scope);
     Result guessed =
         guesses_init(&thread->guesses, desk->options.table, desk->options.db, &thread->source);
-    rc = rc == RESULT_OK ? guessed : rc;
+    rc = result_first(rc, guessed);
     RendererShare *share = &desk->shares[number % desk->options.config->render_processes];
     return rc == RESULT_OK ? renderer_new(&thread->renderer, &desk->renderer, share) : rc;
 }

@@ -29,7 +29,7 @@ uint64_t histogram_from(unsigned bin)
 
 uint64_t histogram_to(unsigned bin)
 {
-    return bin == 0 ? 0 : bin == 64 ? UINT64_MAX : (UINT64_C(1) << bin) - 1;
+    return bin == 64 ? UINT64_MAX : (UINT64_C(1) << bin) - 1;
 }
 
 double histogram_quantile(const Histogram *histogram, double share)
@@ -186,7 +186,8 @@ static int by_count(const void *a, const void *b)
 {
     const TallyRow *x = *(const TallyRow *const *)a;
     const TallyRow *y = *(const TallyRow *const *)b;
-    return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
+    int order = (x->count < y->count) - (x->count > y->count);
+    return order != 0 ? order : strcmp(x->name, y->name);
 }
 
 const TallyRow **tally_sorted(const Tally *tally, size_t *n)

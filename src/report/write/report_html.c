@@ -95,7 +95,8 @@ static void chart_svg_append_times(Buffer *out, const Series *series)
         WallTime time = {(series->from_ms + span * i / 2) * 1000};
         (void)words_time(time, text);
         const char *from = span > 2 * DAY_MS ? text + 5 : text + 11; /* date and hour, or time */
-        int length = span > 2 * DAY_MS ? 11 : span > 600000 ? 5 : 8;
+        int length = span > 600000 ? 5 : 8;
+        length = span > 2 * DAY_MS ? 11 : length;
         (void)buffer_printf(out, "<span>%.*s</span>", length, from);
     }
     (void)buffer_append_string(out, "</div>");

@@ -78,8 +78,9 @@ static Result denial_list_take_line(DenialList *list, char *line, Buffer *rule, 
     }
     buffer_reset(rule);
     Result rc = denials_normalise(start, rule, error);
-    rc =
-        rc == RESULT_OK ? denial_list_add(list, buffer_string(rule), note == NULL ? "" : note) : rc;
+    if (rc == RESULT_OK) {
+        rc = denial_list_add(list, buffer_string(rule), note == NULL ? "" : note);
+    }
     return rc == RESULT_EXISTS ? RESULT_OK : rc;
 }
 

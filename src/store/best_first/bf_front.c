@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/bounds.h"
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
 #include "store/schedule/schedule_read.h"
@@ -191,9 +192,8 @@ static Result bf_window_reserve(BFWindow *window, uint32_t capacity)
 static Result bf_window_fill(BFWindow *window, Schedule *schedule, MDB_txn *txn, uint32_t host,
                              const BFLeases *leases)
 {
-    uint32_t want = window->capacity == 0                   ? FIRST_WINDOW
-                    : window->capacity * 2 > LARGEST_WINDOW ? LARGEST_WINDOW
-                                                            : window->capacity * 2;
+    uint32_t want =
+        (uint32_t)bounds_size(2 * (size_t)window->capacity, FIRST_WINDOW, LARGEST_WINDOW);
     Result rc = bf_window_reserve(window, want);
     while (rc == RESULT_OK && window->begin == window->end &&
            window->complete_to != BF_WINDOW_COMPLETE) {
@@ -252,9 +252,8 @@ static Result bf_window_insert(BFWindow *window, BFOrder order)
     if (window->end == window->capacity) {
         uint32_t shift = window->begin;
         uint32_t used = window->end - window->begin;
-        uint32_t want = used < window->capacity ? window->capacity
-                        : window->capacity == 0 ? FIRST_WINDOW
-                                                : window->capacity * 2;
+        uint32_t larger = window->capacity == 0 ? FIRST_WINDOW : window->capacity * 2;
+        uint32_t want = used < window->capacity ? window->capacity : larger;
         Result rc = bf_window_reserve(window, want);
         if (rc != RESULT_OK) {
             return rc;

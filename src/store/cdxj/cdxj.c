@@ -176,16 +176,15 @@ static const char *read_value(const char *at, const char *end, Buffer *scratch, 
 static bool keep_field(CdxjEntry *entry, WarcBytes name, WarcBytes value)
 {
     uint64_t n = 0;
-    WarcBytes *text = warc_bytes_are(name, "url")        ? &entry->url
-                      : warc_bytes_are(name, "mime")     ? &entry->mime
-                      : warc_bytes_are(name, "digest")   ? &entry->digest
-                      : warc_bytes_are(name, "filename") ? &entry->filename
-                                                         : NULL;
-    if (text != NULL) {
-        *text = value;
-        return true;
-    }
-    if (warc_bytes_are(name, "status")) {
+    if (warc_bytes_are(name, "url")) {
+        entry->url = value;
+    } else if (warc_bytes_are(name, "mime")) {
+        entry->mime = value;
+    } else if (warc_bytes_are(name, "digest")) {
+        entry->digest = value;
+    } else if (warc_bytes_are(name, "filename")) {
+        entry->filename = value;
+    } else if (warc_bytes_are(name, "status")) {
         if (!warc_bytes_number(value, 999, &n)) {
             return false;
         }
@@ -223,7 +222,8 @@ Result cdxj_parse(WarcBytes line, Buffer *scratch, CdxjEntry *entry)
         at = at == NULL ? NULL : read_string(at, end, &other, &name);
         at = at == NULL ? NULL : cdxj_skip(at, end, ':');
         bool is_url = at != NULL && warc_bytes_are(name, "url");
-        at = at == NULL ? NULL : read_value(at, end, is_url ? scratch : &other, &value);
+        Buffer *to = is_url ? scratch : &other;
+        at = at == NULL ? NULL : read_value(at, end, to, &value);
         bool unescaped = at != NULL && other.data != NULL && value.bytes == other.data;
         if (at == NULL || unescaped || !keep_field(entry, name, value)) {
             at = NULL;

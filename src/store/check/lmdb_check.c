@@ -157,7 +157,8 @@ static bool read_node(const uint8_t *page, size_t size, const Header *header, si
     node->bytes = low;
     node->value = node->key + node->key_bytes;
     size_t room = size - offset - NODE_BYTES;
-    size_t inside = branch ? 0 : (node->flags & NODE_ELSEWHERE) != 0 ? sizeof(uint64_t) : low;
+    size_t leaf = (node->flags & NODE_ELSEWHERE) != 0 ? sizeof(uint64_t) : low;
+    size_t inside = branch ? 0 : leaf;
     return node->key_bytes <= KEY_MOST && node->key_bytes <= room &&
            inside <= room - node->key_bytes;
 }

@@ -113,7 +113,9 @@ static Result sweep_table(Sweep *sweep, MDB_cursor *cursor, bool mend)
         } else if (broken && mend) {
             code = mdb_cursor_del(cursor, 0);
         }
-        code = code == 0 ? mdb_cursor_get(cursor, &key, &record, MDB_NEXT) : code;
+        if (code == 0) {
+            code = mdb_cursor_get(cursor, &key, &record, MDB_NEXT);
+        }
     }
     return rc != RESULT_OK || code == MDB_NOTFOUND ? rc : lmdb_result(code, "read lists of links");
 }

@@ -167,9 +167,10 @@ static Result drum_recover(int directory, const DrumOptions *options, DrumFile *
     /* A half-merged generation whose file is gone must not lend its number to a new one. */
     uint64_t next = recover.progress.generation + (recover.progress.bucket > 0 ? 1 : 0);
     const DrumPosition *committed = options->committed;
-    uint64_t end = committed != NULL ? committed->generation + (committed->bytes > 0 ? 1 : 0)
-                   : n > 0           ? numbers[n - 1] + 1
-                                     : 0;
+    uint64_t end = n > 0 ? numbers[n - 1] + 1 : 0;
+    if (committed != NULL) {
+        end = committed->generation + (committed->bytes > 0);
+    }
     next = end > next ? end : next;
     free(numbers);
     if (rc == RESULT_OK) {

@@ -53,9 +53,10 @@ static bool foreign_stream_is_magic(ForeignCoding coding, const char *p, uint64_
 {
     static const char gzip[] = {'\x1f', '\x8b', 8};
     static const char zstd[] = {'\x28', '\xb5', '\x2f', '\xfd'};
-    return coding == CODING_GZIP   ? left >= sizeof gzip && memcmp(p, gzip, sizeof gzip) == 0
-           : coding == CODING_ZSTD ? left >= sizeof zstd && memcmp(p, zstd, sizeof zstd) == 0
-                                   : false;
+    if (coding == CODING_GZIP) {
+        return left >= sizeof gzip && memcmp(p, gzip, sizeof gzip) == 0;
+    }
+    return coding == CODING_ZSTD && left >= sizeof zstd && memcmp(p, zstd, sizeof zstd) == 0;
 }
 
 /* A skippable frame of Zstandard: a dictionary or another remark. */
@@ -260,9 +261,10 @@ static Result step_gzip(ForeignStream *stream, size_t room)
     stream->bytes.length += room - z->avail_out;
     stream->is_open = rc != Z_STREAM_END;
     bool stuck = z->avail_out == room && z->avail_in == in;
-    return rc == Z_MEM_ERROR                              ? RESULT_MEMORY
-           : rc == Z_STREAM_END || (rc == Z_OK && !stuck) ? RESULT_OK
-                                                          : RESULT_DAMAGED;
+    if (rc == Z_MEM_ERROR) {
+        return RESULT_MEMORY;
+    }
+    return rc == Z_STREAM_END || (rc == Z_OK && !stuck) ? RESULT_OK : RESULT_DAMAGED;
 }
 
 static Result step_zstd(ForeignStream *stream, size_t room)
@@ -290,6 +292,14 @@ static void release_read(ForeignStream *stream)
     }
 }
 
+static Result foreign_stream_step(ForeignStream *stream, size_t room)
+{
+    if (stream->coding == CODING_GZIP) {
+        return step_gzip(stream, room);
+    }
+    return stream->coding == CODING_ZSTD ? step_zstd(stream, room) : step_plain(stream, room);
+}
+
 Result foreign_stream_fill(ForeignStream *stream, size_t n)
 {
     Result rc = RESULT_OK;
@@ -301,7 +311,7 @@ Result foreign_stream_fill(ForeignStream *stream, size_t n)
             if (left == 0) {
                 buffer_trim(bytes, KEEP_BYTES);
                 buffer_reset(bytes);
-            } else if (stream->taken > 0) {
+            } else {
                 memmove(bytes->data, bytes->data + stream->taken, left);
                 bytes->length = left;
                 bytes->data[left] = '\0';
@@ -312,9 +322,7 @@ Result foreign_stream_fill(ForeignStream *stream, size_t n)
         size_t room = want < STEP_BYTES ? want : STEP_BYTES;
         rc = stream->is_broken ? RESULT_DAMAGED : buffer_reserve(&stream->bytes, room);
         if (rc == RESULT_OK) {
-            rc = stream->coding == CODING_GZIP   ? step_gzip(stream, room)
-                 : stream->coding == CODING_ZSTD ? step_zstd(stream, room)
-                                                 : step_plain(stream, room);
+            rc = foreign_stream_step(stream, room);
             stream->bytes.data[stream->bytes.length] = '\0';
             stream->is_broken = rc == RESULT_DAMAGED;
             release_read(stream);
@@ -424,10 +432,10 @@ static Result foreign_reader_damaged(ForeignReader *reader, const char *what)
 
 static Result foreign_reader_told(ForeignReader *reader, Result rc)
 {
-    return rc == RESULT_DAMAGED
-               ? foreign_reader_damaged(reader, "its compression is broken, or it is cut")
-           : rc == RESULT_LIMIT ? foreign_reader_damaged(reader, "too long")
-                                : rc;
+    if (rc == RESULT_DAMAGED) {
+        return foreign_reader_damaged(reader, "its compression is broken, or it is cut");
+    }
+    return rc == RESULT_LIMIT ? foreign_reader_damaged(reader, "too long") : rc;
 }
 
 /* ---- where a record begins ---- */

@@ -580,7 +580,8 @@ static int page_links_records_append(PageLinksWriter *w, const LinksItem *fresh)
     }
     w->last = fresh->index;
     w->changed = true;
-    return append_item(&w->tail, fresh, is_behind ? &before : NULL) == RESULT_OK ? 0 : ENOMEM;
+    Result rc = append_item(&w->tail, fresh, is_behind ? &before : NULL);
+    return rc == RESULT_OK ? 0 : ENOMEM;
 }
 
 /* Puts a list among those that are there. */

@@ -123,9 +123,10 @@ int freq_entry_find(const FreqScheduler *sch, MDB_txn *txn, uint64_t index, Freq
     key_write(entry, bytes);
     key = (MDB_val){sizeof bytes, bytes};
     rc = mdb_get(txn, sch->schedule, &key, &value);
-    return rc != MDB_SUCCESS                      ? rc
-           : freq_entry_read(&key, &value, entry) ? MDB_SUCCESS
-                                                  : MDB_CORRUPTED;
+    if (rc != MDB_SUCCESS) {
+        return rc;
+    }
+    return freq_entry_read(&key, &value, entry) ? MDB_SUCCESS : MDB_CORRUPTED;
 }
 
 int freq_entry_delete(const FreqScheduler *sch, MDB_txn *txn, const FreqEntry *entry)

@@ -82,7 +82,9 @@ FreqSchedulerError freq_scheduler_clear(FreqScheduler *sch)
     int code = page_db_txn_begin(sch->page_db, false, &txn);
     if (code == page_db_error_ok) {
         int rc = mdb_drop(txn, sch->schedule, 0);
-        rc = rc == MDB_SUCCESS ? mdb_drop(txn, sch->pages, 0) : rc;
+        if (rc == MDB_SUCCESS) {
+            rc = mdb_drop(txn, sch->pages, 0);
+        }
         code = page_db_code(rc);
         code = page_db_txn_end_code(sch->page_db, txn, code);
     }

@@ -235,10 +235,10 @@ static int journal_load(Journal *journal, MDB_txn *txn, unsigned which)
     rc = mdb_cursor_open(txn, journal->dbis[which], &cursor);
     uint64_t next = generation->n;
     key = (MDB_val){sizeof next, &next};
-    rc = rc == 0 ? mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE) : rc;
-    while (rc == 0) {
+    MDB_cursor_op from = MDB_SET_RANGE;
+    while (rc == 0 && (rc = mdb_cursor_get(cursor, &key, &value, from)) == 0) {
         rc = journal_take_row(generation, &key, &value);
-        rc = rc == 0 ? mdb_cursor_get(cursor, &key, &value, MDB_NEXT) : rc;
+        from = MDB_NEXT;
     }
     mdb_cursor_close(cursor);
     generation->committed = generation->n;

@@ -125,7 +125,10 @@ static int page_directory_create(const char *directory, PageDirectoryFill fill, 
                  ? sync_directory(file_path(&path, "%s/..", directory))
                  : errno;
     if (rc == EEXIST) {
-        rc = stat(directory, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+        rc = stat(directory, &st) != 0 ? errno : 0;
+        if (rc == 0 && !S_ISDIR(st.st_mode)) {
+            rc = ENOTDIR;
+        }
     }
     return rc == 0 ? create_file(&fresh, file_path(&path, "%s/data.mdb", directory)) : rc;
 }

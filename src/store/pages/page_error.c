@@ -57,6 +57,26 @@ int page_db_code(int rc)
     }
 }
 
+Result page_db_result(int code)
+{
+    switch (code) {
+    case page_db_error_ok:
+        return RESULT_OK;
+    case page_db_error_version:
+        return RESULT_VERSION;
+    case page_db_error_locked:
+        return RESULT_LOCKED;
+    case page_db_error_full:
+        return RESULT_FULL;
+    case page_db_error_memory:
+        return RESULT_MEMORY;
+    case page_db_error_damaged:
+        return RESULT_DAMAGED;
+    default:
+        return RESULT_IO;
+    }
+}
+
 int page_db_fail_mdb(PageDB *db, int rc, const char *what)
 {
     if (rc == 0) {

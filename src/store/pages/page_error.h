@@ -6,10 +6,13 @@
 #ifndef STORE_PAGES_PAGE_ERROR_H
 #define STORE_PAGES_PAGE_ERROR_H
 
+#include "base/core/result.h"
 #include "store/pages/page_db_types.h"
 
 /* The code of page_db.h for an LMDB return code or errno. */
 int page_db_code(int rc);
+/* What a code of page_db.h means for the crawl; RESULT_IO: any that has no Result of its own. */
+Result page_db_result(int code);
 /* Sets the error of db and returns code. what: "page_db_add: ...". */
 int page_db_fail(PageDB *db, int code, const char *what);
 /* The same for an LMDB return code or errno; 0 is success and leaves the error alone. */

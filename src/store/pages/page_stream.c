@@ -115,10 +115,10 @@ static int page_link_stream_read_block(PageDBLinkStream *es)
                          : mdb_cursor_get(es->cur, &key, &record, MDB_FIRST);
         while (rc == 0) {
             rc = decode_record(es, &key, &record);
-            if (rc == 0 && es->used >= LINKS_AT_ONCE) {
+            if (rc != 0 || es->used >= LINKS_AT_ONCE) {
                 break;
             }
-            rc = rc == 0 ? mdb_cursor_get(es->cur, &key, &record, MDB_NEXT) : rc;
+            rc = mdb_cursor_get(es->cur, &key, &record, MDB_NEXT);
         }
         mdb_cursor_close(es->cur);
         es->cur = NULL;
@@ -320,10 +320,10 @@ static int walk_entries(HashIdxStream *st, MDB_val *key, MDB_val *value)
     while (rc == 0 && st->n_entries < ENTRIES_AT_ONCE) {
         uint32_t domain = 0;
         memcpy(&domain, key->mv_data, sizeof domain);
-        rc = mdb_cursor_get(st->cur, key, value, MDB_GET_MULTIPLE);
-        while (rc == 0) {
+        MDB_cursor_op from = MDB_GET_MULTIPLE;
+        while (rc == 0 && (rc = mdb_cursor_get(st->cur, key, value, from)) == 0) {
             rc = take_entries(st, domain, value);
-            rc = rc == 0 ? mdb_cursor_get(st->cur, key, value, MDB_NEXT_MULTIPLE) : rc;
+            from = MDB_NEXT_MULTIPLE;
         }
         if (rc == MDB_NOTFOUND) {
             rc = mdb_cursor_get(st->cur, key, value, MDB_NEXT_NODUP);
@@ -347,7 +347,9 @@ static int read_entries(HashIdxStream *st)
     rc = mdb_cursor_open(txn, st->db->store->tables.hash2idx, &st->cur);
     if (rc == 0) {
         rc = seek_entries(st, &key, &value);
-        rc = rc == 0 ? walk_entries(st, &key, &value) : rc;
+        if (rc == 0) {
+            rc = walk_entries(st, &key, &value);
+        }
         mdb_cursor_close(st->cur);
         st->cur = NULL;
     }

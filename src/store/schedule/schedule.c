@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/bounds.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/schedule/schedule_gone.h"
 
@@ -114,8 +115,11 @@ static int schedule_note_parked(Schedule *schedule, MDB_txn *txn, int64_t change
     if (rc != MDB_SUCCESS || change == 0) {
         return rc;
     }
-    uint64_t less = change < 0 ? (uint64_t)-change : 0;
-    count = change > 0 ? count + (uint64_t)change : count > less ? count - less : 0;
+    if (change > 0) {
+        count += (uint64_t)change;
+    } else {
+        count -= bounds_size((uint64_t)-change, 0, count);
+    }
     return schedule_number_write(schedule, txn, SCHEDULE_PARKED_ENTRIES, count,
                                  SCHEDULE_NUMBER_BYTES);
 }
@@ -229,7 +233,9 @@ Result schedule_parked_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entrie
     }
     if (rc == MDB_SUCCESS) {
         rc = mdb_cursor_get(cursor, &key, &data, MDB_SET);
-        rc = rc == MDB_SUCCESS ? mdb_cursor_count(cursor, &n) : rc;
+        if (rc == MDB_SUCCESS) {
+            rc = mdb_cursor_count(cursor, &n);
+        }
         *hosts = n;
         mdb_cursor_close(cursor);
     }
@@ -366,7 +372,9 @@ static int remove_gone(Schedule *schedule, MDB_cursor *cursor, uint32_t host, Sc
         MDB_val key = {SCHEDULE_KEY_BYTES, record.key};
         MDB_val data = {SCHEDULE_INDEX_BYTES, record.index};
         rc = mdb_cursor_get(cursor, &key, &data, MDB_GET_BOTH);
-        rc = rc == MDB_SUCCESS ? mdb_cursor_del(cursor, 0) : rc;
+        if (rc == MDB_SUCCESS) {
+            rc = mdb_cursor_del(cursor, 0);
+        }
     }
     return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
 }

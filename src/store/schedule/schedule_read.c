@@ -81,9 +81,11 @@ Result schedule_scan(Schedule *schedule, MDB_txn *txn, ScheduleScan *position,
     MDB_val key;
     MDB_val data;
     ScheduleItem last = {.index = position->last.index, .level = position->last.level};
-    rc = max == 0 ? MDB_NOTFOUND
-                  : seek_entry(cursor, position->started ? position->last.host : 0,
-                               position->started ? &last : NULL, &key, &data);
+    uint32_t host = position->started ? position->last.host : 0;
+    rc = MDB_NOTFOUND;
+    if (max > 0) {
+        rc = seek_entry(cursor, host, position->started ? &last : NULL, &key, &data);
+    }
     ScheduleGone gone = {.n = 0};
     bool known = false; /* gone is of the host of the last entry */
     while (rc == MDB_SUCCESS && *n < max) {

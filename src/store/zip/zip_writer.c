@@ -11,6 +11,7 @@
 
 #include <openssl/evp.h>
 
+#include "base/core/bounds.h"
 #include "base/memory/array.h"
 #include "base/memory/file.h"
 
@@ -77,14 +78,15 @@ Result zip_writer_open(ZipWriter **out, const char *path, WallTime now)
     time_t seconds = (time_t)(now.us / 1000000);
     struct tm t = {0};
     (void)gmtime_r(&seconds, &t);
-    int years = t.tm_year < 80 ? 0 : t.tm_year > 207 ? 127 : t.tm_year - 80;
+    int years = (int)bounds_int64(t.tm_year - 80, 0, 127);
     writer->date = (uint16_t)(years << 9 | (t.tm_mon + 1) << 5 | t.tm_mday);
     writer->time = (uint16_t)(t.tm_hour << 11 | t.tm_min << 5 | t.tm_sec / 2);
     writer->digest = EVP_MD_CTX_new();
     writer->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    Result rc = writer->digest == NULL ? RESULT_MEMORY
-                : writer->fd < 0       ? result_of_errno(errno)
-                                       : RESULT_OK;
+    Result rc = writer->fd < 0 ? result_of_errno(errno) : RESULT_OK;
+    if (writer->digest == NULL) {
+        rc = RESULT_MEMORY;
+    }
     if (rc == RESULT_OK && lseek(writer->fd, 0, SEEK_CUR) < 0) {
         rc = RESULT_INVALID;
     }
