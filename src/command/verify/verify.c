@@ -215,18 +215,12 @@ static Result verify_config(Verify *verify)
 
 static Result verify_all(Verify *verify)
 {
-    Result rc = verify_moved(verify);
-    if (rc == RESULT_OK) {
-        rc = verify_config(verify);
-    }
-    if (rc == RESULT_OK) {
-        rc = verify_open_database(verify);
-    }
-    if (rc == RESULT_OK) {
-        rc = verify_absent_files(verify);
-    }
-    if (rc == RESULT_OK) {
-        rc = verify_files(verify);
+    /* The database says which files must be there; what the files hold is then compared with it. */
+    static Result (*const steps[])(Verify *) = {verify_moved, verify_config, verify_open_database,
+                                                verify_absent_files, verify_files};
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == RESULT_OK; i++) {
+        rc = steps[i](verify);
     }
     if (verify->db == NULL) {
         return rc;

@@ -671,17 +671,10 @@ Result page_way_apply(Batch *batch)
     for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK; i++) {
         rc = page_way_take(batch, i);
     }
-    if (rc == RESULT_OK) {
-        rc = write_down(batch);
-    }
-    if (rc == RESULT_OK) {
-        rc = give_back(batch);
-    }
-    if (rc == RESULT_OK) {
-        rc = revisit(batch);
-    }
-    if (rc == RESULT_OK) {
-        rc = ingest_host_close(batch);
+    /* The records of the hosts come last: the steps before count what is queued and crawled. */
+    static Result (*const steps[])(Batch *) = {write_down, give_back, revisit, ingest_host_close};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == RESULT_OK; i++) {
+        rc = steps[i](batch);
     }
     return rc == RESULT_OK && batch->revisits != NULL ? revisits_end(batch->revisits, batch) : rc;
 }
