@@ -123,21 +123,20 @@ static Result cluster_accounts_add_user(const char *directory, const char *name,
 static Result cluster_accounts_add_agent(const char *crawl, uint32_t agent, Buffer *conf)
 {
     static const char *const shared[] = {"table", "edicts", "ledger", "end", "config"};
-    Result rc = buffer_printf(conf,
-                              "        publish: [ \"ragno.%s.*.*\", "
-                              "\"$JS.API.STREAM.MSG.GET.KV_ragno_%s\", "
-                              "\"$JS.API.STREAM.CREATE.KV_ragno_%s\", \"$KV.ragno_%s.agent.%u\"",
-                              crawl, crawl, crawl, crawl, agent);
-    for (size_t i = 0; rc == RESULT_OK && i < sizeof shared / sizeof *shared; i++) {
-        rc = buffer_printf(conf, ", \"$KV.ragno_%s.%s\"", crawl, shared[i]);
+    size_t before = conf->length;
+    (void)buffer_printf(conf,
+                        "        publish: [ \"ragno.%s.*.*\", "
+                        "\"$JS.API.STREAM.MSG.GET.KV_ragno_%s\", "
+                        "\"$JS.API.STREAM.CREATE.KV_ragno_%s\", \"$KV.ragno_%s.agent.%u\"",
+                        crawl, crawl, crawl, crawl, agent);
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+        (void)buffer_printf(conf, ", \"$KV.ragno_%s.%s\"", crawl, shared[i]);
     }
-    if (rc == RESULT_OK) {
-        rc = buffer_printf(conf,
-                           " ],\n        subscribe: [ \"ragno.%s.*.%u\", \"$KV.ragno_%s.>\", "
-                           "\"_INBOX.>\" ],\n        " ANSWERS,
-                           crawl, agent, crawl);
-    }
-    return rc;
+    (void)buffer_printf(conf,
+                        " ],\n        subscribe: [ \"ragno.%s.*.%u\", \"$KV.ragno_%s.>\", "
+                        "\"_INBOX.>\" ],\n        " ANSWERS,
+                        crawl, agent, crawl);
+    return buffer_end(conf, before);
 }
 
 /* What the server listens to: HOST:PORT of the first URL. */

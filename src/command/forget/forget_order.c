@@ -91,20 +91,22 @@ static bool text_is_old(const ForgetTargets *targets, const Column *time)
 }
 
 /* Annotations are separated by commas; those that name it go. */
-static Result text_annotations(const ForgetTargets *targets, const Column *column, Buffer *out)
+static void text_annotations(const ForgetTargets *targets, const Column *column, Buffer *out)
 {
     const char *end = column->at + column->length;
     size_t start = out->length;
-    Result rc = RESULT_OK;
-    for (const char *at = column->at; rc == RESULT_OK && at < end;) {
+    for (const char *at = column->at; at < end;) {
         const char *comma = memchr(at, ',', (size_t)(end - at));
         const char *stop = comma == NULL ? end : comma;
         if (!forget_is_named(targets, at, (size_t)(stop - at))) {
-            rc = buffer_printf(out, "%s%.*s", out->length > start ? "," : "", (int)(stop - at), at);
+            (void)buffer_printf(out, "%s%.*s", out->length > start ? "," : "", (int)(stop - at),
+                                at);
         }
         at = comma == NULL ? end : comma + 1;
     }
-    return rc == RESULT_OK && out->length == start ? buffer_append_char(out, '-') : rc;
+    if (out->length == start) {
+        (void)buffer_append_char(out, '-');
+    }
 }
 
 /* A line of crawl.log as it will be, appended to out; *changed: it differs. */
@@ -127,28 +129,23 @@ static Result text_log_line(const ForgetTargets *targets, const char *line, size
     }
     *changed = true;
     const char *referrer = columns[COLUMN_REFERRER].at;
-    Result rc = buffer_append(out, line, (size_t)(url->at - line));
-    if (rc == RESULT_OK) {
-        rc = meant ? buffer_printf(out, "http://forgotten.invalid/%016" PRIx64,
-                                   hash_128(url->at, url->length).low)
-                   : buffer_append(out, url->at, url->length);
+    size_t before = out->length;
+    (void)buffer_append(out, line, (size_t)(url->at - line));
+    if (meant) {
+        (void)buffer_printf(out, "http://forgotten.invalid/%016" PRIx64,
+                            hash_128(url->at, url->length).low);
+    } else {
+        (void)buffer_append(out, url->at, url->length);
     }
-    if (rc == RESULT_OK) {
-        rc =
-            buffer_append(out, url->at + url->length, (size_t)(referrer - (url->at + url->length)));
-    }
+    const char *behind = url->at + url->length;
+    (void)buffer_append(out, behind, (size_t)(referrer - behind));
     bool named = forget_is_named(targets, referrer, columns[COLUMN_REFERRER].length);
     const char *from = referrer + (named ? columns[COLUMN_REFERRER].length : 0);
-    if (rc == RESULT_OK && named) {
-        rc = buffer_append_char(out, '-');
-    }
-    if (rc == RESULT_OK) {
-        rc = buffer_append(out, from, (size_t)(columns[COLUMN_ANNOTATIONS].at - from));
-    }
-    if (rc == RESULT_OK) {
-        rc = text_annotations(targets, &columns[COLUMN_ANNOTATIONS], out);
-    }
-    return rc == RESULT_OK ? buffer_append_char(out, '\n') : rc;
+    (void)buffer_append(out, "-", named);
+    (void)buffer_append(out, from, (size_t)(columns[COLUMN_ANNOTATIONS].at - from));
+    text_annotations(targets, &columns[COLUMN_ANNOTATIONS], out);
+    (void)buffer_append_char(out, '\n');
+    return buffer_end(out, before);
 }
 
 /* ---- files ---- */

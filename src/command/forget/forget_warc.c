@@ -118,10 +118,11 @@ static Result archive_change_record(Copy *copy, const WarcRecord *record, const 
     Buffer *plain = &copy->plain;
     buffer_reset(plain);
     Result rc = warc_hasher_digest(copy->hasher, head, tail, &digest);
-    if (rc == RESULT_OK) {
-        rc = buffer_append_string(plain, "WARC/1.1\r\n");
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    for (size_t i = 0; rc == RESULT_OK && i < record->n_fields; i++) {
+    (void)buffer_append_string(plain, "WARC/1.1\r\n");
+    for (size_t i = 0; i < record->n_fields; i++) {
         WarcBytes name = record->fields[i].name;
         WarcBytes value = record->fields[i].value;
         if (archive_is_left_out(change, name)) {
@@ -133,22 +134,15 @@ static Result archive_change_record(Copy *copy, const WarcRecord *record, const 
         if (change->filename != NULL && warc_bytes_are(name, "warc-filename")) {
             value = warc_bytes(change->filename, strlen(change->filename));
         }
-        rc = buffer_printf(plain, "%.*s: %.*s\r\n", (int)name.length, name.bytes, (int)value.length,
-                           value.bytes);
+        (void)buffer_printf(plain, "%.*s: %.*s\r\n", (int)name.length, name.bytes,
+                            (int)value.length, value.bytes);
     }
-    if (rc == RESULT_OK) {
-        rc = buffer_printf(plain, "WARC-Block-Digest: %s\r\nContent-Length: %zu\r\n\r\n",
-                           warc_digest_format(&digest, text), head.length + tail.length);
-    }
-    if (rc == RESULT_OK) {
-        rc = buffer_append(plain, head.bytes, head.length);
-    }
-    if (rc == RESULT_OK) {
-        rc = buffer_append(plain, tail.bytes, tail.length);
-    }
-    if (rc == RESULT_OK) {
-        rc = buffer_append(plain, "\r\n\r\n", 4);
-    }
+    (void)buffer_printf(plain, "WARC-Block-Digest: %s\r\nContent-Length: %zu\r\n\r\n",
+                        warc_digest_format(&digest, text), head.length + tail.length);
+    (void)buffer_append(plain, head.bytes, head.length);
+    (void)buffer_append(plain, tail.bytes, tail.length);
+    (void)buffer_append(plain, "\r\n\r\n", 4);
+    rc = buffer_end(plain, 0);
     return rc == RESULT_OK ? archive_copy_member(copy, plain->data, plain->length, out) : rc;
 }
 

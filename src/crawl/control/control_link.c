@@ -112,16 +112,14 @@ static Result control_words_append_word(const char *word, Buffer *line)
     if (*word != '\0' && *word != '"' && strpbrk(word, " \t") == NULL) {
         return buffer_append_string(line, word);
     }
-    Result rc = buffer_append_char(line, '"');
-    for (; rc == RESULT_OK && *word != '\0'; word++) {
-        if (*word == '"' || *word == '\\') {
-            rc = buffer_append_char(line, '\\');
-        }
-        if (rc == RESULT_OK) {
-            rc = buffer_append_char(line, *word);
-        }
+    size_t before = line->length;
+    (void)buffer_append_char(line, '"');
+    for (; *word != '\0'; word++) {
+        (void)buffer_append(line, "\\", *word == '"' || *word == '\\');
+        (void)buffer_append_char(line, *word);
     }
-    return rc == RESULT_OK ? buffer_append_char(line, '"') : rc;
+    (void)buffer_append_char(line, '"');
+    return buffer_end(line, before);
 }
 
 Result control_words_join(char *const *words, size_t n, Buffer *line, Buffer *error)

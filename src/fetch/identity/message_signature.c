@@ -236,9 +236,9 @@ Result key_directory_write_addresses(const char *const *addresses, size_t n, Wal
                                      Buffer *out, Buffer *error)
 {
     char time[CLOCK_TEXT_BYTES];
-    Result rc =
-        buffer_printf(out, "{\"creationTime\":\"%s\",\"prefixes\":[", wall_format_iso(now, time));
-    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+    size_t before = out->length;
+    (void)buffer_printf(out, "{\"creationTime\":\"%s\",\"prefixes\":[", wall_format_iso(now, time));
+    for (size_t i = 0; i < n; i++) {
         IpRange range;
         if (ip_range_parse(addresses[i], strlen(addresses[i]), &range) != RESULT_OK) {
             (void)buffer_printf(error, "'%s' is not an address or prefix such as 192.0.2.0/28",
@@ -246,12 +246,13 @@ Result key_directory_write_addresses(const char *const *addresses, size_t n, Wal
             return RESULT_INVALID;
         }
         char text[IP_ADDRESS_TEXT_BYTES];
-        rc = buffer_printf(out, "%s{\"%s\":\"%s/%u\"}", i == 0 ? "" : ",",
-                           range.first.v6 ? "ipv6Prefix" : "ipv4Prefix",
-                           ip_address_format(&range.first, text),
-                           range.first.v6 ? range.prefix : range.prefix - 96);
+        (void)buffer_printf(out, "%s{\"%s\":\"%s/%u\"}", i == 0 ? "" : ",",
+                            range.first.v6 ? "ipv6Prefix" : "ipv4Prefix",
+                            ip_address_format(&range.first, text),
+                            range.first.v6 ? range.prefix : range.prefix - 96);
     }
-    return rc == RESULT_OK ? buffer_append_string(out, "]}\n") : rc;
+    (void)buffer_append_string(out, "]}\n");
+    return buffer_end(out, before);
 }
 
 /* ---- Message signature ---- */
@@ -290,34 +291,30 @@ Result message_signature_check_agent(const char *text, Buffer *error)
 }
 
 /* What both the base and Signature-Input say: components and parameters. */
-static Result append_params(Buffer *out, const SigningKey *key, const SignatureTerms *terms)
+static void append_params(Buffer *out, const SigningKey *key, const SignatureTerms *terms)
 {
-    Result rc = buffer_append_string(out, "(\"@authority\"");
-    if (rc == RESULT_OK && terms->agent_key != NULL) {
-        rc = buffer_printf(out, " \"signature-agent\";key=\"%s\"", terms->agent_key);
+    (void)buffer_append_string(out, "(\"@authority\"");
+    if (terms->agent_key != NULL) {
+        (void)buffer_printf(out, " \"signature-agent\";key=\"%s\"", terms->agent_key);
     }
-    return rc != RESULT_OK
-               ? rc
-               : buffer_printf(out,
-                               ");created=%" PRId64 ";keyid=\"%s\";alg=\"ed25519\";expires=%" PRId64
-                               ";nonce=\"%s\";tag=\"web-bot-auth\"",
-                               terms->created_s, signing_key_id(key), terms->expires_s,
-                               terms->nonce);
+    (void)buffer_printf(out,
+                        ");created=%" PRId64 ";keyid=\"%s\";alg=\"ed25519\";expires=%" PRId64
+                        ";nonce=\"%s\";tag=\"web-bot-auth\"",
+                        terms->created_s, signing_key_id(key), terms->expires_s, terms->nonce);
 }
 
 /* RFC 9421 2.5. */
 static Result append_base(Buffer *base, const SigningKey *key, const SignatureTerms *terms)
 {
-    Result rc = buffer_printf(base, "\"@authority\": %.*s\n", (int)terms->authority_length,
-                              terms->authority);
-    if (rc == RESULT_OK && terms->agent_key != NULL) {
-        rc = buffer_printf(base, "\"signature-agent\";key=\"%s\": \"%s\"\n", terms->agent_key,
-                           terms->agent);
+    (void)buffer_printf(base, "\"@authority\": %.*s\n", (int)terms->authority_length,
+                        terms->authority);
+    if (terms->agent_key != NULL) {
+        (void)buffer_printf(base, "\"signature-agent\";key=\"%s\": \"%s\"\n", terms->agent_key,
+                            terms->agent);
     }
-    if (rc == RESULT_OK) {
-        rc = buffer_append_string(base, "\"@signature-params\": ");
-    }
-    return rc == RESULT_OK ? append_params(base, key, terms) : rc;
+    (void)buffer_append_string(base, "\"@signature-params\": ");
+    append_params(base, key, terms);
+    return buffer_end(base, 0);
 }
 
 Result message_signature_write(const SigningKey *key, const SignatureTerms *terms,
@@ -329,27 +326,21 @@ Result message_signature_write(const SigningKey *key, const SignatureTerms *term
     if (rc == RESULT_OK) {
         rc = signing_key_sign(key, base.data, base.length, signature);
     }
-    if (rc == RESULT_OK && terms->agent_key != NULL) {
-        rc = buffer_printf(&lines->agent, "Signature-Agent: %s=\"%s\"", terms->agent_key,
-                           terms->agent);
-    }
-    if (rc == RESULT_OK) {
-        rc = buffer_printf(&lines->input, "Signature-Input: %s=", terms->label);
-    }
-    if (rc == RESULT_OK) {
-        rc = append_params(&lines->input, key, terms);
-    }
-    if (rc == RESULT_OK) {
-        rc = buffer_printf(&lines->signature, "Signature: %s=:", terms->label);
-    }
-    if (rc == RESULT_OK) {
-        rc = base64_append(&lines->signature, signature, sizeof signature, BASE64_STANDARD);
-    }
-    if (rc == RESULT_OK) {
-        rc = buffer_append_char(&lines->signature, ':');
-    }
     buffer_destroy(&base);
-    return rc;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (terms->agent_key != NULL) {
+        (void)buffer_printf(&lines->agent, "Signature-Agent: %s=\"%s\"", terms->agent_key,
+                            terms->agent);
+    }
+    (void)buffer_printf(&lines->input, "Signature-Input: %s=", terms->label);
+    append_params(&lines->input, key, terms);
+    (void)buffer_printf(&lines->signature, "Signature: %s=:", terms->label);
+    (void)base64_append(&lines->signature, signature, sizeof signature, BASE64_STANDARD);
+    (void)buffer_append_char(&lines->signature, ':');
+    rc = result_first(buffer_end(&lines->agent, 0), buffer_end(&lines->input, 0));
+    return result_first(rc, buffer_end(&lines->signature, 0));
 }
 
 Result message_signature_of(const Signer *signer, const char *url, size_t length, WallTime now,

@@ -128,8 +128,7 @@ static Result append_authorization(Buffer *text, const char *userinfo, size_t le
         return buffer_printf(text, "Authorization: Basic %s\r\n", secret);
     }
     Buffer plain = {.limit = BUFFER_NO_LIMIT};
-    Result rc = RESULT_OK;
-    for (size_t i = 0; rc == RESULT_OK && i < length; i++) {
+    for (size_t i = 0; i < length; i++) {
         char c = userinfo[i];
         bool has_two = c == '%' && length - i > 2;
         int high = has_two ? hex_value(userinfo[i + 1]) : -1;
@@ -138,20 +137,15 @@ static Result append_authorization(Buffer *text, const char *userinfo, size_t le
             c = (char)(high * 16 + low);
             i += 2;
         }
-        rc = buffer_append_char(&plain, c);
+        (void)buffer_append_char(&plain, c);
     }
-    if (rc == RESULT_OK && memchr(userinfo, ':', length) == NULL) {
-        rc = buffer_append_char(&plain, ':');
+    if (memchr(userinfo, ':', length) == NULL) {
+        (void)buffer_append_char(&plain, ':');
     }
-    if (rc == RESULT_OK) {
-        rc = buffer_append_string(text, "Authorization: Basic ");
-    }
-    if (rc == RESULT_OK) {
-        rc = base64_append(text, buffer_string(&plain), plain.length, BASE64_STANDARD);
-    }
-    if (rc == RESULT_OK) {
-        rc = buffer_append_string(text, "\r\n");
-    }
+    Result rc = buffer_end(&plain, 0);
+    (void)buffer_append_string(text, "Authorization: Basic ");
+    (void)base64_append(text, buffer_string(&plain), plain.length, BASE64_STANDARD);
+    (void)buffer_append_string(text, "\r\n");
     buffer_destroy(&plain);
     return rc;
 }
@@ -183,23 +177,21 @@ char *request_lines_text(const char *url, const struct curl_slist *lines, Reques
     Authority at = authority_of(url, length);
     const char *path = url + at.end;
     Buffer text = {.limit = BUFFER_NO_LIMIT};
-    Result rc = buffer_printf(&text, "GET %s%s HTTP/1.1\r\nHost: %.*s\r\n", *path == '/' ? "" : "/",
-                              path, (int)(at.end - at.host), url + at.host);
-    if (rc == RESULT_OK && at.host > at.start) {
+    Result rc = RESULT_OK;
+    (void)buffer_printf(&text, "GET %s%s HTTP/1.1\r\nHost: %.*s\r\n", *path == '/' ? "" : "/", path,
+                        (int)(at.end - at.host), url + at.host);
+    if (at.host > at.start) {
         rc = append_authorization(&text, url + at.start, at.host - at.start - 1, mask.all);
     }
     size_t n = 0;
-    for (const struct curl_slist *line = lines; rc == RESULT_OK && line != NULL;
-         line = line->next) {
+    for (const struct curl_slist *line = lines; line != NULL; line = line->next) {
         bool masked = n++ < mask.n_first || (mask.all && is_secret(line->data, mask.headers));
-        rc = masked ? buffer_printf(&text, "%.*s: %s\r\n", (int)strcspn(line->data, ":"),
-                                    line->data, secret)
-                    : buffer_printf(&text, "%s\r\n", line->data);
+        int name = (int)strcspn(line->data, ":");
+        (void)(masked ? buffer_printf(&text, "%.*s: %s\r\n", name, line->data, secret)
+                      : buffer_printf(&text, "%s\r\n", line->data));
     }
-    if (rc == RESULT_OK) {
-        rc = buffer_append_string(&text, "\r\n");
-    }
-    if (rc != RESULT_OK) {
+    (void)buffer_append_string(&text, "\r\n");
+    if (result_first(rc, buffer_end(&text, 0)) != RESULT_OK) {
         buffer_destroy(&text);
     }
     return buffer_detach(&text);
