@@ -91,7 +91,7 @@ class Graph:
 
     def steered(self, n, in_flight):
         """The mass that scores come to which are computed anew with each hundredth of the pages."""
-        waiting, crawled, seen, flying, due = set(self.seeds), [], set(), [], 0
+        waiting, crawled, seen, flying, due = dict.fromkeys(self.seeds), [], set(), [], 0
         rank = dict.fromkeys(self.seeds, 1.0)
         while len(crawled) < n:
             if len(crawled) >= due:
@@ -99,12 +99,12 @@ class Graph:
                 due = max(len(crawled) + 10, len(crawled) * 1.01)
             while len(flying) < in_flight and waiting:
                 best = max(waiting, key=lambda package: rank.get(package, 0.0))
-                waiting.remove(best)
+                del waiting[best]
                 seen.add(best)
                 flying.append(best)
             done = flying.pop(0)
             crawled.append(done)
-            waiting.update(link for link in self.links[done] if link not in seen)
+            waiting.update(dict.fromkeys(link for link in self.links[done] if link not in seen))
         return sum(self.rank[package] for package in crawled)
 
     def omniscient(self, n):

@@ -32,12 +32,6 @@ typedef struct DedupSources {
 
 /* ---- which files ---- */
 
-static bool dedup_source_ends_with(const char *name, size_t length, const char *suffix)
-{
-    size_t n = strlen(suffix);
-    return length > n && memcmp(name + length - n, suffix, n) == 0;
-}
-
 static Result sources_add(DedupSources *sources, const char *path)
 {
     struct stat info;
@@ -66,7 +60,7 @@ static Result sources_add_index(void *context, const char *name)
 {
     const SourceFolder *folder = context;
     Path path;
-    return dedup_source_ends_with(name, strlen(name), ".cdxj")
+    return warc_name_ends_with(name, ".cdxj")
                ? sources_add(folder->sources, file_path(&path, "%s/%s", folder->path, name))
                : RESULT_OK;
 }
@@ -184,8 +178,7 @@ static Result reading_take_entry(void *context, const ZipMember *entry)
     DedupReading *reading = context;
     size_t n = entry->name_length;
     if (n < 8 || memcmp(entry->name, "indexes/", 8) != 0 ||
-        dedup_source_ends_with(entry->name, n, ".idx") ||
-        memmem(entry->name, n, ".cdx", 4) == NULL) {
+        memmem(entry->name, n, ".idx", 4) != NULL || memmem(entry->name, n, ".cdx", 4) == NULL) {
         return RESULT_OK;
     }
     reading->indices++;
@@ -213,9 +206,8 @@ static Result dedup_source_read(const char *path,
 {
     DedupReading reading = {.found = found, .context = context, .path = path};
     buffer_init(&reading.scratch, BUFFER_NO_LIMIT);
-    Result rc = dedup_source_ends_with(path, strlen(path), ".wacz")
-                    ? reading_wacz(&reading)
-                    : reading_part(&reading, 0, UINT64_MAX);
+    Result rc = warc_name_ends_with(path, ".wacz") ? reading_wacz(&reading)
+                                                   : reading_part(&reading, 0, UINT64_MAX);
     buffer_destroy(&reading.scratch);
     *others = reading.others;
     return rc;
