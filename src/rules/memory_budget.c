@@ -131,12 +131,16 @@ void memory_budget_print(const Config *config, FILE *out)
 
 void memory_budget_tune_malloc(const Config *config)
 {
+    int arenas = config->crawl_memory < MEMORY_BUDGET_MANY_ARENAS ? 1 : 2;
+    if (config->crawl_memory == 0) {
+        unsigned busy =
+            config_threads(config->fetch_threads) + config_threads(config->parse_threads);
+        arenas = busy < 4 ? 2 : (int)busy / 2;
+    }
+    (void)mallopt(M_ARENA_MAX, arenas);
     (void)mallopt(M_MMAP_THRESHOLD, config->crawl_memory > 0 ? 128 << 10 : 512 << 10);
-    if (config->crawl_memory > 0) {
-        (void)mallopt(M_ARENA_MAX, config->crawl_memory < MEMORY_BUDGET_MANY_ARENAS ? 1 : 2);
-        (void)mallopt(M_TRIM_THRESHOLD, 512 << 10);
-    } else {
-        (void)mallopt(M_TRIM_THRESHOLD, 2 << 20);
+    (void)mallopt(M_TRIM_THRESHOLD, config->crawl_memory > 0 ? 512 << 10 : 2 << 20);
+    if (config->crawl_memory == 0) {
         (void)mallopt(M_TOP_PAD, 512 << 10);
     }
 }

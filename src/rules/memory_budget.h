@@ -51,9 +51,10 @@ void memory_budget_print(const Config *config, FILE *out);
  * with the largest block that it has seen, and then tables that have grown, and answers of
  * megabytes, leave holes in the arena of each fetching thread.) Without a budget large is 512 KiB,
  * more than any robots.txt: a page of fresh memory costs more than to fill it. With a budget it is
- * 128 KiB, arenas keep less at their end, and there are few of them, because memory freed in one
- * arena cannot be used in another. Without one there are as many as threads: a single one costs a
- * fetching or parsing thread a tenth of its time, waiting for others. */
+ * 128 KiB, arenas keep less at their end, and there are one or two, because memory freed in one
+ * arena cannot be used in another. Without one there are half as many as fetching and parsing
+ * threads: a single one costs such a thread a tenth of its time, waiting for others, and one for
+ * each thread costs a tenth of the memory. */
 void memory_budget_tune_malloc(const Config *config);
 
 #endif
