@@ -810,6 +810,8 @@ static Result rows_write_all(Copy *copy, const WarcEnd *end)
     }
     Result result = lmdb_result(rc, "write the database anew");
     if (result == RESULT_OK) {
+        /* Last, because hosts and groups were copied as they are: what their pages have less is
+         * taken off the copies. */
         ForgetDatabase *d = copy->d;
         HostRows *hosts = NULL;
         GroupRows groups = 0;

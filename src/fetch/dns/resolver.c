@@ -301,6 +301,8 @@ static void query_window_answered(QueryWindow *window, int timeouts, MonoTime as
             window->size += window->size < window->most;
         }
     } else if (mono_before(window->shrunk, asked)) {
+        /* The other losses of a round were asked for before it shrank, and say nothing of its size
+         * now: each would halve it again, down to the least. */
         window->size = window->size / 2 > WINDOW_LEAST ? window->size / 2 : WINDOW_LEAST;
         window->shrunk = mono_now();
     }

@@ -28,7 +28,15 @@ CrowdCounts crowd_counts(const Crowd *crowd)
 
 /* ---- Workbench ---- */
 
-/* ---- Workbench entry ---- */
+/* ---- Workbench entry ----
+ *
+ * A visit state that is queued is in one heap of its entry:
+ *
+ *     enqueue -> waiting, by time -> ripen, its time has come -> ready, by level -> take
+ *
+ * todo.ready says in which. todo.standing is that of the moment it was queued and is not asked for
+ * again before it leaves: a standing that changed meanwhile would have dequeue look into another
+ * heap than the one that has it. */
 
 static VisitState *visit_state_of(HeapNode *node)
 {
@@ -91,7 +99,7 @@ static Result workbench_entry_ripen(WorkbenchEntry *entry, MonoTime now)
                        visit_state_level(visit_state),
                        (uint64_t)visit_state_next_time(visit_state).ns);
         visit_state->todo.ready = rc == RESULT_OK;
-        if (rc != RESULT_OK) { /* there is room where it came from */
+        if (rc != RESULT_OK) { /* there is room where it came from: a heap never shrinks */
             (void)heap_push(&entry->waiting, node, visit_state_next_time(visit_state).ns,
                             visit_state->identity.host);
         }

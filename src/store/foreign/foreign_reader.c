@@ -260,6 +260,8 @@ static Result step_gzip(ForeignStream *stream, size_t room)
     stream->position += in - z->avail_in;
     stream->bytes.length += room - z->avail_out;
     stream->is_open = rc != Z_STREAM_END;
+    /* Broken data can make a decompressor neither take nor give, and it would be called for ever.
+     */
     bool stuck = z->avail_out == room && z->avail_in == in;
     if (rc == Z_MEM_ERROR) {
         return RESULT_MEMORY;
