@@ -220,7 +220,9 @@ DEPS_BENCH := nginx-light wget2 apache2-doc debian-handbook erlang-doc libboost-
         postgresql-doc-15 python3-doc rust-doc python3-brotli python3-zstandard python3-cryptography
 
 # Applications that need a browser, for BENCH=render: npm packages, into build/npm.
-NPM_BENCH := docsify@4 swagger-ui-dist redoc vue@3 vue-router@4 react@18 react-dom@18 preact htm lit jsdoc
+NPM_BENCH := docsify@4 swagger-ui-dist redoc vue@3 vue-router@4 react@18 react-dom@18 preact htm lit jsdoc \
+        svelte@5 esbuild @angular/core@21 @angular/common@21 @angular/compiler@21 @angular/platform-browser@21 rxjs \
+        tslib @docusaurus/core@3 @docusaurus/preset-classic@3 @mdx-js/react
 
 .PHONY: deps deps-dev deps-fuzz deps-bench deps-render deps-deb
 ## make deps            installs the Debian packages that are missing (asks for root only then)

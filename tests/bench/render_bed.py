@@ -14,9 +14,11 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 NPM = os.environ.get("RENDER_NPM", os.path.join(HERE, "..", "..", "build", "npm", "node_modules"))
 sys.path.insert(0, os.path.join(HERE, "..", "integration"))
+import render_built  # noqa: E402
 from page_server import PageServer  # noqa: E402
 
-PACKAGES = ("docsify", "swagger-ui-dist", "redoc", "vue", "vue-router", "react", "react-dom", "preact", "htm", "lit", "jsdoc")
+PACKAGES = ("docsify", "swagger-ui-dist", "redoc", "vue", "vue-router", "react", "react-dom", "preact", "htm", "lit", "jsdoc",
+            "svelte", "esbuild", "@angular/compiler", "@angular/platform-browser", "@docusaurus/preset-classic")
 TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".html": "text/html; charset=utf-8",
          ".json": "application/json", ".md": "text/markdown; charset=utf-8", ".png": "image/png", ".svg": "image/svg+xml"}
 ITEMS = 30  # pages of an application, beside its list
@@ -101,13 +103,15 @@ APPS = {
     "127.90.0.5": (shell("<h1 id=title></h1><div id=list></div><template id=row><p><a></a></p></template>", "/app.js"), XHR),
     "127.90.0.6": (shell("<div id=root></div><noscript>Please enable JavaScript</noscript>", "/app.js"), ENDLESS),
 }
+BUILT = {"127.90.0.13": "angular", "127.90.0.14": "svelte"}  # render_built.py
+APPS.update({host: (shell("<app-root></app-root>") + "<script type=module src=/app.js></script>", "") for host in BUILT})
 DOCSIFY, SWAGGER, REDOC, PLAIN = "127.90.0.7", "127.90.0.8", "127.90.0.9", "127.90.1."
 SPECS = 5
-SPHINX, MDBOOK, JSDOC = "127.90.0.10", "127.90.0.11", "127.90.0.12"
+SPHINX, MDBOOK, JSDOC, DOCUSAURUS = "127.90.0.10", "127.90.0.11", "127.90.0.12", "127.90.0.15"
 FOLDERS = {SPHINX: "/usr/share/doc/python3-doc/html", MDBOOK: "/usr/share/doc/rust-doc/html/rustc",
-           JSDOC: os.path.join(NPM, "..", "jsdoc-pages")}
+           JSDOC: os.path.join(NPM, "..", "jsdoc-pages"), DOCUSAURUS: os.path.join(NPM, "..", "built", "site", "build")}
 SEARCHED = ("spwd", "sndhdr", "crypt", "chunk", "winsound", "uu", "pipes", "imghdr")  # modules that few pages name
-LIVE = 20  # pages of mdBook and JSDoc each
+LIVE = 20  # pages of mdBook, JSDoc and Docusaurus each, at most
 
 
 def complain(what, command):
@@ -135,6 +139,8 @@ class Bed:
         self.documents = [documents[i * len(documents) // n_plain] for i in range(n_plain)]
         if not os.path.isdir(FOLDERS[JSDOC]):
             subprocess.run(["node", f"{NPM}/.bin/jsdoc", "-d", FOLDERS[JSDOC], "-r", f"{NPM}/jsdoc/lib"], check=True)
+        texts = [" ".join(words_of(path)[:400]) for path in self.readmes[:LIVE]]
+        self.built = render_built.build(NPM, ITEMS, texts)
         self.items = max(3, int(ITEMS * min(1, scale * 4)))
         self.seeds, self.apps, self.plain = [], [], []
         self.data = {n: self.datum(n) for n in range(1, ITEMS + 1)}
@@ -144,13 +150,15 @@ class Bed:
         self.apps += [f"http://{host}/spec{n}" for host in (SWAGGER, REDOC) for n in range(SPECS)]
         self.plain = [f"http://{PLAIN}{i % 10 + 1}/page{i}" for i in range(n_plain)]
         searches = [f"http://{SPHINX}/search.html?q={word}" for word in SEARCHED]
-        self.apps += searches
+        self.apps += [*searches, f"http://{DOCUSAURUS}/list"]
         live = [f"http://{host}/{os.path.relpath(path, FOLDERS[host])}" for host in (MDBOOK, JSDOC)
                 for path in sorted(glob.glob(f"{FOLDERS[host]}/*.html"))[:LIVE] if not path.endswith("/print.html")]
+        live += [f"http://{DOCUSAURUS}/doc{n}" for n in range(len(texts))]
         self.live = set(live)
         self.plain += live
         self.seeds = [f"http://{host}/" for host in (*APPS, DOCSIFY)] + [
-            f"http://{host}/spec{n}" for host in (SWAGGER, REDOC) for n in range(SPECS)] + searches + self.plain
+            f"http://{host}/spec{n}" for host in (SWAGGER, REDOC) for n in range(SPECS)] + searches + [
+                f"http://{DOCUSAURUS}/list"] + self.plain
         self.asked = []
         self.server = PageServer(self.answer)
 
@@ -187,6 +195,8 @@ class Bed:
             return 200, {"Content-Type": "application/json"}, json.dumps(self.data[int(match[1])]).encode()
         if match := re.fullmatch(r"/spec(\d)\.json", path):
             return 200, {"Content-Type": "application/json"}, self.spec(int(match[1]))
+        if host in BUILT and path == "/app.js":
+            return self.file(f"{self.built}/{BUILT[host]}.js")
         if host in APPS and path in ("/app.js", "/tree.js"):
             return 200, {"Content-Type": "text/javascript"}, (APPS[host][1] if path == "/app.js" else TREE).encode()
         if host in APPS and re.fullmatch(r"/(item/\d+)?", path):
@@ -195,6 +205,8 @@ class Bed:
 
     def folder(self, host, path):
         """A page of documentation as it is installed. Those that are none of the bed's lead nowhere."""
+        if host == DOCUSAURUS and "." not in path:
+            return self.file(f"{FOLDERS[host]}{path}.html")
         status, header, text = self.file(FOLDERS[host] + path)
         if path.endswith(".html") and host == SPHINX and path != "/search.html":
             text = re.sub(rb"(?i)\bhref\s*=", b"data-href=", text)
