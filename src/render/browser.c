@@ -610,7 +610,6 @@ static unsigned long long browser_field(const char *line, unsigned field)
 
 /* What /proc says of one. */
 typedef struct BrowserStat {
-    uint64_t memory_bytes;
     int64_t cpu_ms;
     unsigned long long began; /* the kernel's ticks */
 } BrowserStat;
@@ -634,13 +633,20 @@ static bool browser_look_at(const Browser *browser, pid_t process, BrowserStat *
     *stat =
         (BrowserStat){.cpu_ms = (int64_t)(ticks * 1000 / (unsigned long long)sysconf(_SC_CLK_TCK)),
                       .began = browser_field(fields + 1, 19)};
-    if (browser_proc(pid, "statm", text, sizeof text)) {
-        unsigned long long resident = browser_field(text, 1);
-        unsigned long long shared = browser_field(text, 2);
-        stat->memory_bytes =
-            resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
-    }
     return true;
+}
+
+static uint64_t browser_memory_of(pid_t process)
+{
+    char pid[24];
+    char text[1024];
+    (void)snprintf(pid, sizeof pid, "%ld", (long)process);
+    if (!browser_proc(pid, "statm", text, sizeof text)) {
+        return 0;
+    }
+    unsigned long long resident = browser_field(text, 1);
+    unsigned long long shared = browser_field(text, 2);
+    return resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 static bool browser_runs_pages(const char *pid)
@@ -656,12 +662,10 @@ static void browser_look_around(Browser *browser)
 {
     DIR *all = browser->pid == 0 ? NULL : opendir("/proc");
     const struct dirent *entry = NULL;
-    BrowserStat stat;
     browser->n_processes = 0;
     while (all != NULL && (entry = readdir(all)) != NULL) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid > 0 && browser->n_processes < BROWSER_PROCESSES &&
-            browser_look_at(browser, pid, &stat)) {
+        if (pid > 0 && browser->n_processes < BROWSER_PROCESSES && getsid(pid) == browser->pid) {
             browser->processes[browser->n_processes++] =
                 (BrowserProcess){.pid = pid, .runs_pages = browser_runs_pages(entry->d_name)};
         }
@@ -684,23 +688,24 @@ static unsigned browser_tab_of(const Browser *browser, pid_t pid)
 /* Of another tab's process the time that was not counted yet is that tab's. The memory of a process
  * for pages that is no tab's goes with it: its tab was closed. */
 static void browser_add_use(const Browser *browser, unsigned tab, const BrowserProcess *process,
-                            BrowserUse *use)
+                            bool has_memory, BrowserUse *use)
 {
     BrowserStat stat;
     unsigned owner = browser_tab_of(browser, process->pid);
     bool is_other = owner != BROWSER_TABS && owner != tab;
     bool is_left = owner == BROWSER_TABS && process->runs_pages && browser->tabs[tab].pid != 0;
     if (browser_look_at(browser, process->pid, &stat)) {
-        use->memory_bytes += is_other || is_left ? 0 : stat.memory_bytes;
+        use->memory_bytes +=
+            has_memory && !is_other && !is_left ? browser_memory_of(process->pid) : 0;
         use->cpu_ms += is_other ? browser->tabs[owner].counted_ms : stat.cpu_ms;
     }
 }
 
-BrowserUse browser_use_again(const Browser *browser, unsigned tab)
+static BrowserUse browser_sum(const Browser *browser, unsigned tab, bool has_memory)
 {
     BrowserUse use = {.cpu_ms = -browser->counted_ms};
     for (unsigned i = 0; i < browser->n_processes; i++) {
-        browser_add_use(browser, tab, &browser->processes[i], &use);
+        browser_add_use(browser, tab, &browser->processes[i], has_memory, &use);
     }
     return use;
 }
@@ -708,14 +713,19 @@ BrowserUse browser_use_again(const Browser *browser, unsigned tab)
 BrowserUse browser_use(Browser *browser, unsigned tab)
 {
     browser_look_around(browser);
-    return browser_use_again(browser, tab);
+    return browser_sum(browser, tab, true);
+}
+
+int64_t browser_cpu_ms(const Browser *browser, unsigned tab)
+{
+    return browser_sum(browser, tab, false).cpu_ms;
 }
 
 int64_t browser_count(Browser *browser, unsigned tab)
 {
     BrowserStat stat;
     BrowserTab *mine = &browser->tabs[tab];
-    int64_t spent = browser_use_again(browser, tab).cpu_ms;
+    int64_t spent = browser_cpu_ms(browser, tab);
     if (spent <= 0) {
         return 0; /* it has ended, or another tab was asked first */
     }

@@ -99,9 +99,9 @@ void browser_end_tab(const Browser *browser, unsigned tab);
 /* Measures; zero where nothing can be read. It looks at each process of the machine: for now and
  * then. */
 BrowserUse browser_use(Browser *browser, unsigned tab);
-/* The same of the processes that were seen last, which costs next to nothing. */
-BrowserUse browser_use_again(const Browser *browser, unsigned tab);
-/* The CPU time of browser_use_again, which is counted herewith. */
+/* The CPU time of the processes that were seen last, which costs next to nothing. */
+int64_t browser_cpu_ms(const Browser *browser, unsigned tab);
+/* The same, which is counted herewith. */
 int64_t browser_count(Browser *browser, unsigned tab);
 
 #endif

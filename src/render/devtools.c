@@ -331,12 +331,12 @@ BrowserUse devtools_use(Devtools *devtools)
     return use;
 }
 
-BrowserUse devtools_use_again(Devtools *devtools)
+int64_t devtools_cpu_ms(Devtools *devtools)
 {
     mutex_lock(&devtools->pipe->mutex);
-    BrowserUse use = browser_use_again(&devtools->pipe->browser, devtools->tab);
+    int64_t cpu_ms = browser_cpu_ms(&devtools->pipe->browser, devtools->tab);
     mutex_unlock(&devtools->pipe->mutex);
-    return use;
+    return cpu_ms;
 }
 
 int64_t devtools_count(Devtools *devtools)

@@ -85,11 +85,11 @@ Result devtools_call(Devtools *devtools, MonoTime deadline, JsonValue *result);
 Result devtools_next(Devtools *devtools, MonoTime deadline, JsonValue *message);
 
 /* The tab's process, what it takes, and counting it: browser_find_tab, browser_end_tab,
- * browser_use, browser_use_again, browser_count. */
+ * browser_use, browser_cpu_ms, browser_count. */
 void devtools_find_tab(Devtools *devtools);
 void devtools_end_tab(Devtools *devtools);
 BrowserUse devtools_use(Devtools *devtools);
-BrowserUse devtools_use_again(Devtools *devtools);
+int64_t devtools_cpu_ms(Devtools *devtools);
 int64_t devtools_count(Devtools *devtools);
 
 #endif

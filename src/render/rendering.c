@@ -12,7 +12,7 @@
 #include "render/render_view.h"
 
 #define RENDERING_LOOK_MS   250   /* between two measurements of the browser, at most */
-#define RENDERING_LOOKS     10    /* while a page has its time, at least */
+#define RENDERING_LOOKS     10    /* parts of a page's CPU time: no look comes sooner */
 #define RENDERING_READ_MS   20000 /* for reading the document */
 #define RENDERING_SCROLL_MS 5000  /* for one time that it is scrolled */
 #define RENDERING_RESCUE_MS 10000 /* for reading what there is of one that does not end */
@@ -458,10 +458,13 @@ static bool rendering_may_go_on(Rendering *rendering)
         return true;
     }
     MonoTime now = mono_now();
-    bool is_around = !mono_before(now, rendering->around);
-    BrowserUse use =
-        is_around ? devtools_use(rendering->devtools) : devtools_use_again(rendering->devtools);
-    rendering->around = is_around ? mono_add_ms(now, RENDERING_LOOK_MS) : rendering->around;
+    BrowserUse use = {.memory_bytes = 0};
+    if (mono_before(now, rendering->around)) {
+        use.cpu_ms = devtools_cpu_ms(rendering->devtools);
+    } else {
+        use = devtools_use(rendering->devtools);
+        rendering->around = mono_add_ms(now, RENDERING_LOOK_MS);
+    }
     rendering->out->cpu_ms = use.cpu_ms - rendering->cpu_before;
     if (use.memory_bytes > rendering->bounds->memory_bytes) {
         rendering->out->end = RENDER_MEMORY;
@@ -474,14 +477,21 @@ static bool rendering_may_go_on(Rendering *rendering)
     return true;
 }
 
+/* When the next look is due: the page can hardly take half of what is left before. */
+static MonoTime rendering_next_look(const Rendering *rendering)
+{
+    int64_t half_ms = (rendering->cpu_ms - rendering->out->cpu_ms) / 2;
+    int64_t least_ms = rendering->cpu_ms / RENDERING_LOOKS;
+    int64_t wait_ms = half_ms > least_ms ? half_ms : least_ms;
+    return mono_add_ms(mono_now(), wait_ms < RENDERING_LOOK_MS ? wait_ms : RENDERING_LOOK_MS);
+}
+
 /* Answers what the page asks until its time is used up. */
 static Result rendering_watch(Rendering *rendering, MonoTime deadline)
 {
     JsonValue message;
     JsonValue number;
-    int64_t part_ms = rendering->cpu_ms / RENDERING_LOOKS;
-    int64_t look_ms = part_ms < RENDERING_LOOK_MS ? part_ms : RENDERING_LOOK_MS;
-    MonoTime look = mono_add_ms(mono_now(), look_ms);
+    MonoTime look = rendering_next_look(rendering);
     while (!rendering->is_over && !rendering->is_dead) {
         Result rc = devtools_next(rendering->devtools, mono_earlier(deadline, look), &message);
         if (rc == RESULT_OK && !json_read_member(message, "id", &number)) {
@@ -500,7 +510,7 @@ static Result rendering_watch(Rendering *rendering, MonoTime deadline)
             if (!rendering_may_go_on(rendering)) {
                 return RESULT_TIMEOUT;
             }
-            look = mono_add_ms(now, look_ms);
+            look = rendering_next_look(rendering);
         }
     }
     return rendering->is_dead ? RESULT_CLOSED : RESULT_OK;
@@ -560,7 +570,7 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
                            .out = rendered};
     MonoTime deadline = mono_add_ms(mono_now(), bounds->timeout_ms);
     rendering.cpu_ms = page->cpu_ms > 0 ? page->cpu_ms : bounds->cpu_ms;
-    rendering.cpu_before = devtools_use_again(tab->devtools).cpu_ms;
+    rendering.cpu_before = devtools_cpu_ms(tab->devtools);
     rendering.around = mono_add_ms(mono_now(), RENDERING_LOOK_MS);
     rendered_clear(rendered);
     render_view_init(&rendering.view, tab, bounds, rendered);
