@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -265,9 +266,11 @@ def other_programs(report, path):
             ours = base64.b64decode(json.loads(answer)["message"]["data"]).decode()
             theirs = re.sub(r"^wire = .*$", "wire = 1", ours, flags=re.M)
             report.check("the version of messages is one of the settings", theirs != ours, ours[:200])
+            os.kill(agents.processes[0].pid, signal.SIGSTOP)   # it would put its settings back
             client.ask(key, theirs.encode())
             refusal(report, "another version", web, nats, path, "there wire = 1")
             client.ask(key, ours.encode())
+            os.kill(agents.processes[0].pid, signal.SIGCONT)
         crawled = harness.run(["ls", path + "/other"]).stdout.split()
         report.check("and nothing is fetched", not any(os.path.getsize(f"{path}/other/{f}") for f in crawled
                                                        if f == "crawl.log"), str(crawled))

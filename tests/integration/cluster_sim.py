@@ -74,6 +74,15 @@ def orders(report, _):
         report.check(f"seed {words[-1]}: {figures.get('sim.orders')} orders", code == 0, errors[-300:])
 
 
+def strays(report, _):
+    """Agents come with other settings while servers forget those of the crawl: nobody becomes a member by others while
+    one that can be asked runs, and no two members run by different ones."""
+    for words, code, figures, errors in many([*SMALL, *TROUBLE, "--strays", "12", "--downs", "12", *more, "--seed",
+                                              str(seed)]
+                                             for more in ([], ["--moves", "6"]) for seed in range(1, 1 + SEEDS // 3)):
+        report.check(f"seed {words[-1]}: {figures.get('sim.strays')} with other settings", code == 0, errors[-300:])
+
+
 def troubles(report, _):
     """Machines that stand still without their clocks showing it, commits that fail, directories that go on on another
     machine while the former one's requests do, and looks that are answered out of date; alone and all together."""
@@ -147,4 +156,4 @@ def mutants(report, _):
 
 
 if __name__ == "__main__":
-    harness.main(seeds, moving, moves, returns, orders, limit, troubles, mutants)
+    harness.main(seeds, moving, moves, returns, orders, limit, strays, troubles, mutants)

@@ -50,7 +50,7 @@ static bool make_node(Agent *agent)
                            .machine = name,
                            .name = name,
                            .version = "sim",
-                           .settings = "sim = yes\n",
+                           .settings = agent->settings,
                            .edicts = &agent->edicts,
                            .lease = rules->lease,
                            .lease_addresses = 1000000,
@@ -268,6 +268,7 @@ static bool begin(Agent *agent)
     agent->state = AGENT_MEMBER;
     agent->join_ms += mono_ms_between(agent->began, now);
     agent->joins++;
+    agent->member_since = agent->net->now;
     crawl->held = false;
     bool resumed = stats_get(&crawl->stats.urls_seen) > 0;
     crawl_begin(crawl, resumed);
@@ -433,6 +434,7 @@ bool agent_open(Agent *agent, uint16_t number, const CrawlOptions *options, cons
                      .dice = &net->dice,
                      .number = number,
                      .state = AGENT_AWAY,
+                     .settings = "sim = yes\n",
                      .stale = true};
     return crawl_open(&agent->crawl, options, world, audit);
 }

@@ -76,6 +76,8 @@ typedef struct Agent {
     MonoTime began;   /* this process */
     int64_t join_ms;  /* from there until it was a member; of all processes */
     unsigned joins;
+    MonoTime member_since; /* this process */
+    const char *settings;  /* of its next process */
 } Agent;
 
 /* The directory is made. False: it cannot be opened. */

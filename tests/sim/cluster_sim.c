@@ -22,6 +22,8 @@
 #define MINUTE_MS     60000 /* an hour of the world */
 #define MAP_BYTES     ((size_t)1 << 35)
 #define MOST_OF       0.4
+#define LOOKED_MS     90000 /* until members that are there have looked at the settings */
+#define ASKED_MS      30000 /* who was asked was there */
 #define TOLD_CPU_NS   INT64_C(20000000000) /* between two lines of a long run */
 
 /* What has come about by some moment. */
@@ -69,6 +71,12 @@ static void on_out(void *context, uint16_t number, const char *why)
     ClusterSim *sim = context;
     if (strstr(why, "make room for one more") != NULL && number >= sim->options.agents) {
         trouble_make_room(&sim->trouble, number);
+        return;
+    }
+    if (strstr(why, "settings of th") != NULL && sim->options.strays > 0) {
+        const SimValue *value = sim_net_value(&sim->net, SETTINGS_KEY);
+        bool no = value != NULL && strcmp(value->bytes, "sim = no\n") == 0;
+        sim->agents[number].settings = no ? "sim = no\n" : "sim = yes\n";
         return;
     }
     if (strstr(why, "there is no cluster") == NULL) {
@@ -267,6 +275,31 @@ static void take_tally(const ClusterSim *sim, bool now, Tally *tally)
     }
 }
 
+/* A member that has been connected for so long. */
+static bool is_long_there(const ClusterSim *sim, const Agent *agent, int64_t ms)
+{
+    const SimPort *port = &sim->net.ports[agent->number];
+    return agent->state == AGENT_MEMBER && port->up &&
+           !mono_before(sim->net.now, mono_add_ms(agent->member_since, ms)) &&
+           !mono_before(sim->net.now, mono_add_ms(port->up_since, ms));
+}
+
+static void check_settings(ClusterSim *sim)
+{
+    for (unsigned i = 0; i < sim->n_agents; i++) {
+        const Agent *one = &sim->agents[i];
+        bool comes = one->state == AGENT_MEMBER && one->member_since.ns == sim->net.now.ns;
+        for (unsigned k = 0; (comes || is_long_there(sim, one, LOOKED_MS)) && k < sim->n_agents;
+             k++) {
+            const Agent *other = &sim->agents[k];
+            if (is_long_there(sim, other, comes ? ASKED_MS : LOOKED_MS) &&
+                strcmp(one->settings, other->settings) != 0) {
+                complain(sim, "two members run by different settings", nowhere);
+            }
+        }
+    }
+}
+
 /* False: it did not end. */
 static bool run(ClusterSim *sim)
 {
@@ -291,6 +324,9 @@ static bool run(ClusterSim *sim)
         take_tally(sim, all_joined, &sim->join);
         take_tally(sim, (double)sim->audit.pages > MOST_OF * (double)sim->options.urls, &sim->most);
         sim->steps++;
+        if (sim->options.strays > 0) {
+            check_settings(sim);
+        }
         tell(sim);
     }
     return all_ended;
@@ -485,10 +521,11 @@ static void print(const ClusterSim *sim)
     }
     printf("sim.agents = %u\nsim.urls = %" PRIu64 "\nsim.pages = %" PRIu64
            "\nsim.requests = %" PRIu64 "\nsim.refused = %" PRIu64 "\nsim.fetched_again = %" PRIu64
-           "\nsim.kills = %u\nsim.machines = %u\nsim.stills = %u\nsim.fails = %u\nsim.stops = %u\n",
+           "\nsim.kills = %u\nsim.machines = %u\nsim.stills = %u\nsim.fails = %u\nsim.stops = "
+           "%u\nsim.strays = %u\n",
            sim->n_agents, audit->known, sim->pages, audit->requests, audit->refused,
            audit->refetched, trouble->kills, trouble->machines, trouble->stills, trouble->fails,
-           trouble->stops);
+           trouble->stops, trouble->strays);
     printf("sim.moves = %u\nsim.returns = %u\nsim.orders = %u\nsim.forgotten = %" PRIu64
            "\nsim.messages = %" PRIu64 "\nsim.bytes = %" PRIu64 "\nsim.commits = %" PRIu64
            "\nsim.virtual_s = %lld s\nsim.cpu_ms = %lld ms\nsim.violations = %" PRIu64 "\n",

@@ -31,6 +31,7 @@ typedef struct ClusterSimOptions {
     unsigned fails;     /* of commits */
     unsigned machines;  /* kills after which the directory is on another machine */
     unsigned stale_ms;  /* a look at the bucket may be out of date by so much; 0: none is */
+    unsigned strays;    /* kills after which an agent comes with other settings */
     unsigned orders;    /* to pause all agents, and to go on */
     unsigned limit;     /* pages of all together; 0 = none */
     unsigned trouble_s; /* in which all of that happens */

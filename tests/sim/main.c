@@ -325,6 +325,7 @@ static bool take_cluster_option(ClusterSimOptions *cluster, int option, unsigned
     cluster->stills = option == 'i' ? number : cluster->stills;
     cluster->fails = option == 'F' ? number : cluster->fails;
     cluster->machines = option == 'G' ? number : cluster->machines;
+    cluster->strays = option == 'Y' ? number : cluster->strays;
     cluster->stale_ms = option == 'w' ? number : cluster->stale_ms;
     cluster->even = cluster->even || option == 'e';
     cluster->most = cluster->most || option == 'o';
@@ -357,6 +358,7 @@ int main(int argc, char **argv)
                                           {"moves", required_argument, NULL, 'V'},
                                           {"fails", required_argument, NULL, 'F'},
                                           {"machines", required_argument, NULL, 'G'},
+                                          {"strays", required_argument, NULL, 'Y'},
                                           {"stale", required_argument, NULL, 'w'},
                                           {"even", no_argument, NULL, 'e'},
                                           {"most", no_argument, NULL, 'o'},
@@ -409,17 +411,17 @@ int main(int argc, char **argv)
     }
     if (!ok || settings.hosts == 0 || settings.addresses == 0 || optind != argc) {
         (void)fprintf(
-            stderr,
-            "usage: sim [--urls N] [--hosts N] [--addresses N] [--seed N]\n"
-            "           [--crashes N] [--memory SIZE] [--connections N]\n"
-            "           [--trouble N] [--days N] [--batch-time MS] [--batch-pages N]\n"
-            "           [--sieve SIZE] [--sieve-from URLS] [--directory DIR] [--leaves N]\n"
-            "           [--journal SIZE]\n"
-            "       sim --agents N [--lost N] [--kills N] [--cuts N] [--downs N]\n"
-            "           [--moves N] [--stops N] [--returns N] [--orders N] [--trouble-s N] "
-            "[--limit N] "
-            "[--host-urls N]\n"
-            "           [--stills N] [--fails N] [--machines N] [--stale MS] [--even] [--most]\n");
+            stderr, "usage: sim [--urls N] [--hosts N] [--addresses N] [--seed N]\n"
+                    "           [--crashes N] [--memory SIZE] [--connections N]\n"
+                    "           [--trouble N] [--days N] [--batch-time MS] [--batch-pages N]\n"
+                    "           [--sieve SIZE] [--sieve-from URLS] [--directory DIR] [--leaves N]\n"
+                    "           [--journal SIZE]\n"
+                    "       sim --agents N [--lost N] [--kills N] [--cuts N] [--downs N]\n"
+                    "           [--moves N] [--stops N] [--returns N] [--orders N] [--trouble-s N] "
+                    "[--limit N] "
+                    "[--host-urls N]\n"
+                    "           [--stills N] [--fails N] [--machines N] [--strays N] [--stale MS] "
+                    "[--even] [--most]\n");
         return 2;
     }
     if (cluster.agents > 0) {

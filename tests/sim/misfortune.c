@@ -38,11 +38,12 @@ bool trouble_init(Trouble *trouble)
 {
     const ClusterSimOptions *options = trouble->options;
     const unsigned counts[] = {
-        [FORTUNE_KILL] = options->kills,       [FORTUNE_CUT] = options->cuts,
-        [FORTUNE_DOWN] = options->downs,       [FORTUNE_MOVE] = options->moves,
-        [FORTUNE_STOP] = options->stops,       [FORTUNE_ORDER] = options->orders,
-        [FORTUNE_STILL] = options->stills,     [FORTUNE_FAIL] = options->fails,
-        [FORTUNE_MACHINE] = options->machines, [FORTUNE_BACKUP] = options->returns};
+        [FORTUNE_KILL] = options->kills,    [FORTUNE_CUT] = options->cuts,
+        [FORTUNE_DOWN] = options->downs,    [FORTUNE_MOVE] = options->moves,
+        [FORTUNE_STOP] = options->stops,    [FORTUNE_ORDER] = options->orders,
+        [FORTUNE_STILL] = options->stills,  [FORTUNE_STRAY] = options->strays,
+        [FORTUNE_FAIL] = options->fails,    [FORTUNE_MACHINE] = options->machines,
+        [FORTUNE_BACKUP] = options->returns};
     int64_t most_ms = (int64_t)options->trouble_s * 1000;
     trouble->begin = trouble->net->now;
     trouble->order = MONO_NEVER;
@@ -377,11 +378,14 @@ void trouble_work(Trouble *trouble)
     for (; !mono_before(net->now, trouble->all[trouble->next].time); trouble->next++) {
         MisfortuneKind kind = trouble->all[trouble->next].kind;
         Agent *victim = &trouble->agents[dice_below(&net->dice, *trouble->n_agents)];
-        if ((kind == FORTUNE_KILL || kind == FORTUNE_MACHINE) && agent_runs(victim)) {
+        bool kills = kind == FORTUNE_KILL || kind == FORTUNE_MACHINE || kind == FORTUNE_STRAY;
+        if (kills && agent_runs(victim)) {
             int64_t most_ms = dice_below(&net->dice, 4) == 0 ? AWAY_MS : QUICK_MS;
             int64_t ms = 1 + (int64_t)dice_below(&net->dice, (uint64_t)most_ms);
-            (kind == FORTUNE_KILL ? agent_kill : agent_lose)(victim, mono_add_ms(net->now, ms));
+            (kind == FORTUNE_MACHINE ? agent_lose : agent_kill)(victim, mono_add_ms(net->now, ms));
             trouble->machines += kind == FORTUNE_MACHINE;
+            trouble->strays += kind == FORTUNE_STRAY;
+            victim->settings = kind == FORTUNE_STRAY ? "sim = no\n" : victim->settings;
             trouble->kills++;
         } else if (kind == FORTUNE_STILL && !mono_before(net->now, victim->still_until)) {
             int64_t ms = 1 + (int64_t)dice_below(&net->dice, STILL_MS);

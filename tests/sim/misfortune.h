@@ -17,6 +17,7 @@ typedef enum MisfortuneKind {
     FORTUNE_STOP,
     FORTUNE_ORDER,
     FORTUNE_STILL,   /* a machine stands still, which none of its clocks shows */
+    FORTUNE_STRAY,   /* a process is killed, and the next one has other settings */
     FORTUNE_FAIL,    /* a commit fails, and the process ends */
     FORTUNE_MACHINE, /* a process is killed, and its directory goes on on another machine */
     FORTUNE_BACKUP,  /* one at a time; its agent is that of the next return */
@@ -46,6 +47,7 @@ typedef struct Trouble {
     unsigned stills;
     unsigned fails;
     unsigned machines;
+    unsigned strays;
     unsigned moves; /* commands that changed the table */
     unsigned returns;
     unsigned backups;

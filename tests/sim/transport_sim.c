@@ -388,6 +388,7 @@ static void tell_of_connections(SimNet *net)
         bool up = port->alive && !is_cut(net, port);
         if (port->alive && up != port->up && !stands_still(net, port)) {
             port->up = up;
+            port->up_since = net->now;
             port->sink.take(port->sink.context,
                             checked(transport_event_new(up ? TRANSPORT_UP : TRANSPORT_DOWN, 0, NULL,
                                                         NULL, NULL, 0)));

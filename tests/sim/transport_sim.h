@@ -21,6 +21,7 @@ typedef struct SimPort {
     uint64_t life; /* of the process; answers to a former one are lost */
     bool alive;
     bool up; /* it believes */
+    MonoTime up_since;
     MonoTime cut_until;
     MonoTime still_until; /* what is for it waits */
     bool listens;

@@ -317,6 +317,73 @@ static void of_two_with_other_settings(void)
     }
 }
 
+/* A server has forgotten the settings: members put them back, and nobody others meanwhile. */
+static void without_settings(void)
+{
+    Joining j;
+    begin_again(&j, 0);
+    answer(&j, NULL, 0, 0);
+    CU_ASSERT_EQUAL(j.join.step, JOIN_OTHERS);
+    came(&j, TRANSPORT_ANSWER, 0);
+    CU_ASSERT_EQUAL(j.join.step, JOIN_SETTINGS);
+    CU_ASSERT_EQUAL(j.seen.n_puts, 0);
+    end(&j);
+    begin_again(&j, 0);
+    answer(&j, NULL, 0, 0);
+    came(&j, TRANSPORT_NOBODY, 0);
+    CU_ASSERT_EQUAL(j.join.step, JOIN_PUT_SETTINGS);
+    end(&j);
+    be_heard(&j); /* it has agreed about some already */
+    answer(&j, NULL, 0, 0);
+    CU_ASSERT_EQUAL(j.join.step, JOIN_HOLD);
+    CU_ASSERT_EQUAL(j.seen.expected, 0);
+    end(&j);
+}
+
+/* What a member finds there; false: it must not go on. */
+static bool find_settings(Members *members, const BucketSeen *seen, TransportEventKind kind,
+                          const char *text, uint64_t revision)
+{
+    MonoTime now = {.ns = 5000};
+    key_doubt(&members->settings, now);
+    key_work(&members->settings, now);
+    TransportEvent *event = transport_event_new(kind, seen->last, NULL, NULL, text, strlen(text));
+    event->revision = revision;
+    bool good = members_take_settings(members, event, now);
+    transport_event_delete(event);
+    return good;
+}
+
+static void held_by_members(void)
+{
+    Joining j;
+    Members members;
+    begin(&j, true);
+    members_init(&members, &j.link);
+    members_hold(&members, "a = 1\n", 6);
+    CU_ASSERT_TRUE(find_settings(&members, &j.seen, TRANSPORT_VALUE, "a = 1\n", 6));
+    CU_ASSERT_EQUAL(j.seen.n_puts, 0);
+    CU_ASSERT_TRUE(find_settings(&members, &j.seen, TRANSPORT_VALUE, "a = 2\n", 5)); /* older */
+    CU_ASSERT_EQUAL(j.seen.n_puts, 1);
+    CU_ASSERT_EQUAL(j.seen.expected, 5);
+    CU_ASSERT_TRUE(find_settings(&members, &j.seen, TRANSPORT_CONFLICT, "", 0));
+    CU_ASSERT_TRUE(find_settings(&members, &j.seen, TRANSPORT_VALUE, "", 0)); /* forgotten */
+    CU_ASSERT_EQUAL(j.seen.n_puts, 2);
+    CU_ASSERT_EQUAL(j.seen.expected, 0);
+    CU_ASSERT_EQUAL(memcmp(j.seen.value, "a = 1\n", 6), 0);
+    CU_ASSERT_TRUE(find_settings(&members, &j.seen, TRANSPORT_STORED, "", 1));
+    CU_ASSERT_TRUE(find_settings(&members, &j.seen, TRANSPORT_VALUE, "a = 1\n", 2));
+    /* A stranger's; and one that was put while this one was cut off. */
+    CU_ASSERT_TRUE(find_settings(&members, &j.seen, TRANSPORT_VALUE, "a = 2\n", 3));
+    CU_ASSERT_EQUAL(j.seen.n_puts, 3);
+    CU_ASSERT_EQUAL(j.seen.expected, 3);
+    key_up(&members.settings, (MonoTime){.ns = 5000});
+    CU_ASSERT_FALSE(find_settings(&members, &j.seen, TRANSPORT_VALUE, "a = 2\n", 4));
+    CU_ASSERT_EQUAL(j.seen.n_puts, 3);
+    members_destroy(&members);
+    end(&j);
+}
+
 /* A running directory was copied: both have the token of the process that runs. That one stays. */
 static void of_a_copy_while_it_runs(void)
 {
@@ -402,6 +469,8 @@ UNIT_MAIN("node_join",
            of_two_that_begin},
           {"neighbours speak as the crawl was begun", neighbours_speak_as_the_crawl_was_begun},
           {"of two that begin with other settings, one sees the other", of_two_with_other_settings},
+          {"settings that a server has forgotten are those of who runs", without_settings},
+          {"members put settings back, and go when they were changed", held_by_members},
           {"a copy of a directory that runs is refused", of_a_copy_while_it_runs},
           {"a record that comes late is known again", of_a_record_that_comes_late},
           {"a stop that arrives late does not take the place of the next start",

@@ -1,9 +1,15 @@
-/* Members: which process runs as which agent, as far as this node has heard.
+/* Members: which process runs as which agent, as far as this node has heard, and by which settings.
  *
  * What: the keys "agent.N". A node looks at all of them once it is connected, and again when one
  * has changed. Its own it keeps: when it is gone, it is put back; when it is another process's,
  * this one has been replaced. Each put replaces the record that this node knows, and no other: one
  * that arrives late must not take the place of the next process's.
+ *
+ * The settings that all run by (key "config") it holds, too: when a server has forgotten them, or
+ * has some from before, or others are written while this node could be asked, they are put back, so
+ * that nobody comes in by others. Newer ones that it finds when its connection is there again were
+ * put by one that could not ask it: it must not go on.
+ *
  * Owns: the records. Time is a parameter; belongs to one thread. */
 #ifndef CLUSTER_DESK_MEMBERS_H
 #define CLUSTER_DESK_MEMBERS_H
@@ -42,7 +48,10 @@ typedef struct Members {
     Member *members;   /* by number; owned */
     uint32_t n;
     Key own;
-    Buffer heard; /* of the others, in all, when this one stops: as in member_record_write */
+    Key settings;
+    const char *text; /* of them; borrowed */
+    uint64_t held;    /* the revision that had this text last */
+    Buffer heard;     /* of the others, in all, when this one stops: as in member_record_write */
 } Members;
 
 typedef enum MemberNews {
@@ -58,6 +67,11 @@ void members_destroy(Members *members);
 Result members_resize(Members *members, uint32_t n, MonoTime now);
 /* The name of an agent's key. */
 void member_key(uint16_t agent, char key[32]);
+
+/* What this node runs by, as it stood there at that revision. */
+void members_hold(Members *members, const char *settings, uint64_t revision);
+/* What came of a look at them, or of a put; false: this node must not go on. */
+bool members_take_settings(Members *members, const TransportEvent *event, MonoTime now);
 
 /* Looks at all; at one. revision: of our own record. */
 void members_up(Members *members, uint64_t revision, MonoTime now);

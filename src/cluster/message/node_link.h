@@ -100,7 +100,8 @@ typedef enum NodePart {
     NODE_PART_GREET,
     NODE_PART_EDICTS,
     NODE_PART_WATCH,
-    NODE_PART_HELD
+    NODE_PART_HELD,
+    NODE_PART_SETTINGS
 } NodePart;
 
 typedef struct NodeLink {

@@ -222,6 +222,7 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
         return RESULT_MEMORY;
     }
     node->members.self = join->record;
+    members_hold(&node->members, join->theirs, join->settings_revision);
     node->state = NODE_MEMBER;
     node->next_look = now;
     node_set_table(node, &join->table, now);
@@ -390,6 +391,15 @@ static void take_member(Node *node, const TransportEvent *event, MonoTime now)
     greet_desk_seen(&node->greet, agent);
 }
 
+static void take_settings_now(Node *node, const TransportEvent *event, MonoTime now)
+{
+    if (!members_take_settings(&node->members, event, now)) {
+        go_out(node,
+               "the settings of the crawl were changed while this agent was cut off; give all "
+               "agents the same");
+    }
+}
+
 static void take_limits(Node *node, const TransportEvent *event, MonoTime now)
 {
     NodeSituation situation;
@@ -461,6 +471,9 @@ static void node_take_answer(Node *node, const TransportEvent *event, MonoTime n
         break;
     case NODE_PART_EDICTS:
         edict_desk_take(&node->edicts, event, now);
+        break;
+    case NODE_PART_SETTINGS:
+        take_settings_now(node, event, now);
         break;
     case NODE_PART_JOIN:
     case NODE_PART_QUESTIONS:
@@ -579,6 +592,7 @@ static void node_work_desks(Node *node, MonoTime now)
 {
     key_work(&node->keeper.key, now);
     key_work(&node->members.own, now);
+    key_work(&node->members.settings, now);
     greet_desk_work(&node->greet, now);
     if (node->link.up) {
         courier_work(&node->courier, now);
@@ -635,6 +649,7 @@ MonoTime node_next(Node *node)
     MonoTime next = mono_earlier(node->leave_end, node->next_look);
     next = mono_earlier(next, key_next(&node->keeper.key));
     next = mono_earlier(next, key_next(&node->members.own));
+    next = mono_earlier(next, key_next(&node->members.settings));
     if (node->link.up) {
         next = mono_earlier(next, courier_next(&node->courier));
         next = mono_earlier(next, mass_desk_next(&node->mass));

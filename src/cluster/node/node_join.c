@@ -13,8 +13,9 @@
 
 /* ---- Node join ---- */
 
-#define ANSWER_MS 2000
-#define OTHERS_MS 3000
+#define ANSWER_MS   2000
+#define OTHERS_MS   3000
+#define MISSED_MOST 30u /* then members are of the version before, and put nothing back */
 
 void node_join_init(NodeJoin *join, NodeLink *link, const NodeIdentity *identity,
                     const ClusterTable *ours, const MemberRecord *record, const char *settings,
@@ -524,11 +525,16 @@ static void agree(NodeJoin *join, MonoTime now)
 static void take_settings(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
     join->settings_revision = event->revision;
+    if (event->revision == 0 && join->heard &&
+        join->theirs != NULL) { /* what was agreed about is forgotten */
+        go_to(join, JOIN_HOLD, now);
+        return;
+    }
     free(join->theirs);
     join->theirs = event->revision == 0 ? NULL : strdup(event->bytes);
     join->may_follow = join->theirs != NULL && node_link_speak(join->link, join->theirs);
     if (event->revision == 0) {
-        go_to(join, JOIN_PUT_SETTINGS, now);
+        go_to(join, JOIN_OTHERS, now);
     } else if (join->theirs != NULL && strcmp(join->theirs, join->settings) == 0) {
         agree(join, now);
     } else {
@@ -577,10 +583,14 @@ static void node_join_take_put(NodeJoin *join, const TransportEvent *event, Mono
     }
 }
 
-/* Somebody runs: what all agree about stays. */
+/* Somebody runs: what all agree about stays, or is put back soon. */
 static void follow_others(NodeJoin *join, MonoTime now)
 {
-    if (join->may_follow) {
+    if (join->theirs == NULL) {
+        bool waits = ++join->missed < MISSED_MOST;
+        go_to(join, waits ? JOIN_SETTINGS : JOIN_PUT_SETTINGS,
+              waits ? mono_add_ms(now, ANSWER_MS) : now);
+    } else if (join->may_follow) {
         agree(join, now);
     } else {
         refuse_settings(join);
@@ -611,6 +621,7 @@ static void take_other(NodeJoin *join, const TransportEvent *event, MonoTime now
 static void take_held(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
     if (event->kind == TRANSPORT_STORED) {
+        join->settings_revision = event->revision;
         join->step = JOIN_DONE;
         join->next = MONO_NEVER;
     } else if (event->kind == TRANSPORT_CONFLICT) {

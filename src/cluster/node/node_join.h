@@ -11,8 +11,9 @@
  * that says what to do. The settings (delays, user agent, scope, public suffix list) must be those
  * of the crawl; they may change only while no other agent runs. What version of messages they name
  * (node_link.h) is spoken, if it can be. Who would change them has asked all others before it puts
- * its own in the place of the revision it saw; who joins puts the same text again once it can be
- * asked. So of two that begin at the same time one sees the other.
+ * its own in the place of the revision it saw, also where there are none, since a server may have
+ * forgotten them and members put them back (members.h); who joins puts the same text again once it
+ * can be asked. So of two that begin at the same time one sees the other.
  * A directory that is no agent yet writes down which one it is about to be, and by which token,
  * before it puts its record, and that its record is there before it claims. So whoever has the
  * record of a life has the agent, also when an answer was lost or the process died in between.
@@ -49,7 +50,8 @@ typedef struct NodeJoin {
     MemberRecord record;   /* likewise */
     ClusterTable table;
     const char *settings;     /* borrowed */
-    char *theirs;             /* settings of the crawl; owned */
+    char *theirs;             /* settings of the crawl; owned; NULL: none are there */
+    unsigned missed;          /* times that somebody ran, and none were there */
     const ClusterTable *ours; /* borrowed; what the directory knows; epoch 0: nothing */
     uint64_t table_revision;
     uint64_t record_revision; /* of what was judged, and then of ours */
