@@ -170,7 +170,7 @@ static void sink_answered(void *context, uint16_t to, const OutboxRange *range)
 {
     Agent *agent = context;
     AckRange ack = acks_chore_range(to, range);
-    acks_chore_tell(&agent->acks, &ack);
+    (void)acks_chore_tell(&agent->acks, &ack);
 }
 
 static Result sink_mark(void *context, uint16_t number, PeerMark *mark)

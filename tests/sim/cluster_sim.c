@@ -22,6 +22,7 @@
 #define MINUTE_MS     60000 /* an hour of the world */
 #define MAP_BYTES     ((size_t)1 << 35)
 #define MOST_OF       0.4
+#define SETTLED_MS    5000  /* until all have compared themselves, too */
 #define LOOKED_MS     90000 /* until members that are there have looked at the settings */
 #define ASKED_MS      30000 /* who was asked was there */
 #define TOLD_CPU_NS   INT64_C(20000000000) /* between two lines of a long run */
@@ -44,8 +45,9 @@ typedef struct ClusterSim {
     Trouble trouble;
     Agent *agents;
     unsigned n_agents;
-    Tally join; /* until all of them were members, for the first time; messages 0: not yet */
-    Tally most; /* until MOST_OF of all pages were answered: behind that few hosts are left */
+    MonoTime joined; /* all of them are members since; MONO_NEVER: they are not */
+    Tally join;      /* until they had been so for SETTLED_MS, first; messages 0: not yet */
+    Tally most;      /* until MOST_OF of all pages were answered: behind that few hosts are left */
     char directory[4000];
     MonoTime begin;
     MonoTime patience;
@@ -180,6 +182,7 @@ static bool open_sim(ClusterSim *sim)
     sim->net.stale_ms = options->stale_ms;
     set_rules(sim);
     sim->begin = begin;
+    sim->joined = MONO_NEVER;
     sim->patience = mono_add_ms(begin, INT64_C(20000000) + INT64_C(200) * (int64_t)options->urls);
     sim->agents = calloc(options->agents + CLUSTER_SIM_ADDED, sizeof *sim->agents);
     if (sim->agents == NULL || !open_directory(sim) ||
@@ -321,7 +324,9 @@ static bool run(ClusterSim *sim)
             all_ended = all_ended && agent->state == AGENT_ENDED;
             all_joined = all_joined && agent->state == AGENT_MEMBER;
         }
-        take_tally(sim, all_joined, &sim->join);
+        sim->joined = all_joined ? mono_earlier(now, sim->joined) : MONO_NEVER;
+        bool settled = all_joined && mono_ms_between(sim->joined, now) >= SETTLED_MS;
+        take_tally(sim, settled, &sim->join);
         take_tally(sim, (double)sim->audit.pages > MOST_OF * (double)sim->options.urls, &sim->most);
         sim->steps++;
         if (sim->options.strays > 0) {

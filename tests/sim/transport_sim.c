@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/hash.h"
+
 typedef enum SimWhat { SIM_MESSAGE, SIM_GET, SIM_PUT, SIM_TELL } SimWhat;
 
 typedef struct SimEvent {
@@ -121,6 +123,7 @@ static Result do_listen(void *state, const char *subject)
     SimPort *port = state;
     port->listens = true;
     port->number = number_of(subject);
+    port->net->listeners[port->number] = port;
     return RESULT_OK;
 }
 
@@ -168,13 +171,13 @@ static Result do_put(void *state, const char *key, const void *bytes, size_t len
 
 static SimValue *find_value(SimNet *net, const char *key)
 {
-    for (size_t i = 0; i < net->n_values; i++) {
-        if (strcmp(net->values[i].key, key) == 0) {
-            return &net->values[i];
-        }
+    MapKey hash = map_key(hash_64(key, strlen(key), 0));
+    SimValue *value = map_get(&net->by_key, hash);
+    if (value != NULL) {
+        return value;
     }
-    SimValue *value = &net->values[net->n_values++];
-    if (net->n_values > SIM_NET_KEYS) {
+    value = &net->values[net->n_values++];
+    if (net->n_values > SIM_NET_KEYS || map_put(&net->by_key, hash, value) != RESULT_OK) {
         abort();
     }
     *value = (SimValue){.revision = 0};
@@ -257,13 +260,9 @@ bool sim_net_is_down(const SimNet *net)
 static SimPort *listener(SimNet *net, const char *subject)
 {
     uint16_t number = number_of(subject);
-    for (uint16_t i = 0; i < SIM_NET_AGENTS; i++) {
-        SimPort *port = &net->ports[i];
-        if (port->alive && port->listens && port->number == number) {
-            return is_cut(net, port) ? NULL : port;
-        }
-    }
-    return NULL;
+    SimPort *port = number < SIM_NET_AGENTS ? net->listeners[number] : NULL;
+    bool hears = port != NULL && port->alive && port->listens && port->number == number;
+    return hears && !is_cut(net, port) ? port : NULL;
 }
 
 static void serve_message(SimNet *net, const SimEvent *event)
@@ -324,6 +323,7 @@ void sim_net_init(SimNet *net, uint64_t seed, unsigned lost, MonoTime now)
     net->lost = lost;
     net->now = now;
     heap_init(&net->events);
+    map_init(&net->by_key);
 }
 
 void sim_net_destroy(SimNet *net)
@@ -333,6 +333,7 @@ void sim_net_destroy(SimNet *net)
         delete_event(HEAP_ELEMENT(node, SimEvent, node));
     }
     heap_destroy(&net->events);
+    map_destroy(&net->by_key);
     for (size_t i = 0; i < net->n_values; i++) {
         free(net->values[i].bytes);
         free(net->values[i].before_bytes);

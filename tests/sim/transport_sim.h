@@ -7,6 +7,7 @@
 #include "../unit/dice.h"
 #include "base/core/clock.h"
 #include "base/memory/heap.h"
+#include "base/memory/map.h"
 #include "cluster/transport/transport.h"
 
 #define SIM_NET_AGENTS 1016u
@@ -52,8 +53,10 @@ struct SimNet {
     uint64_t messages;
     uint64_t bytes; /* of them */
     SimPort ports[SIM_NET_AGENTS];
+    SimPort *listeners[SIM_NET_AGENTS]; /* by number: who listened last */
     SimValue values[SIM_NET_KEYS];
     size_t n_values;
+    Map by_key; /* of them, by hash */
     uint64_t revision;
 };
 

@@ -195,7 +195,7 @@ static inline unsigned agents_fixture_deliver(Agent *from, Agent *to)
         if (to->fault == BLOCK_DRAINED) {
             return 0;
         }
-        acks_chore_tell(&from->acks, &range);
+        (void)acks_chore_tell(&from->acks, &range);
         IngestChore acks = acks_chore(&from->acks);
         agents_fixture_commit(from, NULL, 0, NULL, NULL, &acks, true);
     }

@@ -116,6 +116,34 @@ static void another_process_of_the_other_is_no_pause(void)
     members_destroy(&members);
 }
 
+/* The number of a message about leases that was written then. */
+static uint64_t number_at(int64_t clock_ms)
+{
+    return (uint64_t)clock_ms * 1000000 >> LEASE_TICK_BITS;
+}
+
+static void messages_about_leases_show_a_pause(void)
+{
+    WatchDesk desk;
+    NodeLink link;
+    begin(&desk, &link);
+    watch_desk_work(&desk, true, at(0));
+    CU_ASSERT_FALSE(answers(&desk, &link, 500000, at(3)));
+    for (int64_t ms = 20; ms < PULSE_FIRST_MS; ms += 20) {
+        CU_ASSERT_FALSE(watch_desk_hear(&desk, 1, number_at(500000 + ms - 20), at(ms)));
+        watch_desk_work(&desk, true, at(ms));
+    }
+    CU_ASSERT_EQUAL(n_asked, 1);
+    watch_desk_work(&desk, true, at(PULSE_FIRST_MS));
+    CU_ASSERT_EQUAL(n_asked, 2); /* it must not become too old */
+    CU_ASSERT_FALSE(answers(&desk, &link, 500000 + PULSE_FIRST_MS, at(PULSE_FIRST_MS + 3)));
+    CU_ASSERT_FALSE(watch_desk_hear(&desk, 1, 17, at(PULSE_FIRST_MS + 4))); /* no clock */
+    CU_ASSERT_TRUE(watch_desk_hear(&desk, 1, number_at(504000), at(PULSE_FIRST_MS + 5)));
+    CU_ASSERT_FALSE(watch_desk_hear(&desk, 1, number_at(504001), at(PULSE_FIRST_MS + 6)));
+    node_link_destroy(&link);
+    members_destroy(&members);
+}
+
 static void who_holds_nothing_asks_nothing(void)
 {
     WatchDesk desk;
@@ -132,6 +160,8 @@ static void who_holds_nothing_asks_nothing(void)
 UNIT_MAIN("watch desk",
           {"a pause that our clock does not show is found",
            a_pause_that_our_clock_does_not_show_is_found},
+          {"so do messages about leases, and little is asked then",
+           messages_about_leases_show_a_pause},
           {"slow messages are no pause", slow_messages_are_no_pause},
           {"another process of the other is no pause", another_process_of_the_other_is_no_pause},
           {"who holds nothing asks nothing", who_holds_nothing_asks_nothing})

@@ -7,11 +7,8 @@
 
 void watch_desk_init(WatchDesk *desk, NodeLink *link, TableKeeper *keeper, Members *members)
 {
-    *desk = (WatchDesk){.link = link,
-                        .keeper = keeper,
-                        .members = members,
-                        .next_look = MONO_NEVER,
-                        .next_pulse = MONO_NEVER};
+    *desk =
+        (WatchDesk){.link = link, .keeper = keeper, .members = members, .next_look = MONO_NEVER};
     for (unsigned k = 0; k < PULSE_PEERS; k++) {
         desk->peers[k].agent = CLUSTER_NOBODY;
     }
@@ -110,19 +107,47 @@ static uint16_t watch_another(const WatchDesk *desk, uint32_t from)
     return CLUSTER_NOBODY;
 }
 
-static bool watch_take_pulse(WatchDesk *desk, PulsePeer *peer, uint64_t clock, MonoTime now)
+/* Whether its clock shows a pause of ours. */
+static bool watch_compare(WatchDesk *desk, PulsePeer *peer, uint64_t clock, MonoTime now)
 {
     int64_t theirs = (int64_t)(clock - peer->clock);
     int64_t ours = mono_ms_between(peer->first, now);
     /* Another process of it has another clock: one that was heard before counts. */
     bool slept = peer->known && theirs > ours + ours / LEASE_DRIFT + PULSE_SLACK_MS;
-    *peer = (PulsePeer){
-        .agent = peer->agent, .known = true, .first = peer->sent, .clock = clock, .heard = now};
+    peer->heard = now;
     for (unsigned k = 0; slept && k < PULSE_PEERS; k++) { /* it is told once */
         desk->peers[k].known = false;
         desk->peers[k].asked = 0;
     }
     return slept;
+}
+
+bool watch_desk_hear(WatchDesk *desk, uint16_t agent, uint64_t number, MonoTime now)
+{
+    uint64_t clock = (number << LEASE_TICK_BITS) / 1000000;
+    bool slept = false;
+    for (unsigned k = 0; k < PULSE_PEERS; k++) {
+        PulsePeer *peer = &desk->peers[k];
+        /* Numbers of the version before are no clock, and smaller. */
+        if (peer->agent == agent && peer->known && clock >= peer->clock) {
+            slept |= watch_compare(desk, peer, clock, now);
+        }
+    }
+    return slept;
+}
+
+/* When one of the two is to be asked: it is heard each 2 * PULSE_MS. */
+static MonoTime watch_due_of(const PulsePeer *peer)
+{
+    if (peer->agent == CLUSTER_NOBODY) {
+        return MONO_NEVER;
+    }
+    if (peer->asked != 0) {
+        return mono_add_ms(peer->sent, 2 * PULSE_MS);
+    }
+    MonoTime old = mono_add_ms(peer->first, PULSE_FIRST_MS);
+    MonoTime due = mono_earlier(old, mono_add_ms(peer->heard, 2 * PULSE_MS));
+    return peer->known ? due : (MonoTime){0};
 }
 
 static void watch_ask_pulse(WatchDesk *desk, unsigned k, MonoTime now)
@@ -143,7 +168,6 @@ static void watch_ask_pulse(WatchDesk *desk, unsigned k, MonoTime now)
 
 void watch_desk_set(WatchDesk *desk, MonoTime now)
 {
-    desk->next_pulse = now;
     for (unsigned k = 0; k < PULSE_PEERS; k++) {
         if (desk->peers[k].agent == CLUSTER_NOBODY) {
             desk->peers[k].agent = watch_another(desk, desk->link->head.from);
@@ -180,8 +204,15 @@ bool watch_desk_take(WatchDesk *desk, const TransportEvent *event, MonoTime now)
     Member *member = &desk->members->members[head.from];
     member->since = watch_is_silent(desk, head.from, now) ? now : member->since;
     member->heard = now;
-    return number == peer->asked && head.from == peer->agent &&
-           watch_take_pulse(desk, peer, clock, now);
+    if (number != peer->asked || head.from != peer->agent) {
+        return false;
+    }
+    bool slept = watch_compare(desk, peer, clock, now);
+    peer->known = !slept;
+    peer->first = peer->heard = peer->sent;
+    peer->clock = clock;
+    peer->asked = 0;
+    return slept;
 }
 
 void watch_desk_work(WatchDesk *desk, bool holds, MonoTime now)
@@ -190,11 +221,10 @@ void watch_desk_work(WatchDesk *desk, bool holds, MonoTime now)
         desk->next_look = mono_add_ms(now, SEAT_LOOK_MS);
         watch_look(desk, now);
     }
-    if (desk->link->up && !mono_before(now, desk->next_pulse)) {
-        desk->next_pulse = mono_add_ms(now, PULSE_MS);
-        if (holds) {
-            watch_ask_pulse(desk, desk->turn, now);
-            desk->turn = (desk->turn + 1) % PULSE_PEERS;
+    desk->holds = holds;
+    for (unsigned k = 0; holds && desk->link->up && k < PULSE_PEERS; k++) {
+        if (!mono_before(now, watch_due_of(&desk->peers[k]))) {
+            watch_ask_pulse(desk, k, now);
         }
     }
 }
@@ -204,5 +234,9 @@ MonoTime watch_desk_next(const WatchDesk *desk)
     if (!desk->link->up) {
         return MONO_NEVER;
     }
-    return mono_earlier(desk->next_look, desk->next_pulse);
+    MonoTime next = desk->next_look;
+    for (unsigned k = 0; desk->holds && k < PULSE_PEERS; k++) {
+        next = mono_earlier(next, watch_due_of(&desk->peers[k]));
+    }
+    return next;
 }

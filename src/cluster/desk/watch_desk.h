@@ -1,10 +1,11 @@
 /* The watch desk: who is there, and has time passed that no clock of this machine has counted?
  *
- *   seats:  the lowest agent that is there --NODE_ASK_EDICTS--> all others, each SEAT_LOOK_MS
- *              silent for SEAT_MS, and more than half of all are there --> the table: without a
- * seat it answers for SEAT_BACK_MS                             --> the table: seated again pulse:
- * while leases are held --NODE_ASK_EDICTS--> one of two others, each PULSE_MS its clock went
- * further than ours since the last time --> leases are asked for anew
+ *   seats: the lowest agent that is there --NODE_ASK_EDICTS--> all others, each SEAT_LOOK_MS
+ *     silent for SEAT_MS, and more than half of all are there --> the table: without a seat
+ *     it answers for SEAT_BACK_MS                             --> the table: seated again
+ *   pulse: while leases are held, the clocks of two others, each 2 * PULSE_MS, from their messages
+ *     about leases or by NODE_ASK_EDICTS
+ *     one went further than ours since the last answer        --> leases are asked for anew
  *
  * What: an agent without a seat decides about no address; it keeps its hosts, which wait for it. To
  * move arbitration costs the others a rest for its addresses (lease_arbiter.h) and no URL, so it
@@ -17,9 +18,10 @@
  *
  * A machine that a hypervisor stops for a while goes on as if nothing had been: none of its clocks
  * shows it, but others' do. Ours is taken from before the first question until after the second
- * answer, and theirs from between, so that slow messages never look like a pause. Another agent is
- * asked in place of one that is silent; of a cluster with one agent that is there, nobody can tell,
- * and nobody else has leases.
+ * answer, and theirs from between, so that slow messages never look like a pause. In place of the
+ * second answer goes any message about leases, since it has its sender's clock: so where there are
+ * many, little is asked. Another agent is asked in place of one that is silent; of a cluster with
+ * one agent that is there, nobody can tell, and nobody else has leases.
  *
  * Owns: what was heard for the pulse; when each was heard is the members'. Time is a parameter;
  * belongs to one thread.
@@ -39,6 +41,7 @@
 #define PULSE_MS       200
 #define PULSE_SLACK_MS 100 /* clocks may differ by so much within a look */
 #define PULSE_LATE_MS  1500
+#define PULSE_FIRST_MS 3000 /* a first answer is good for so long */
 #define PULSE_PEERS    2u
 
 /* One agent that is asked. */
@@ -49,7 +52,7 @@ typedef struct PulsePeer {
     bool known;     /* what follows */
     MonoTime first; /* the question of the last answer, by our clock */
     uint64_t clock; /* of the last answer, by theirs: milliseconds */
-    MonoTime heard;
+    MonoTime heard; /* its clock, last */
 } PulsePeer;
 
 typedef struct WatchDesk {
@@ -58,9 +61,8 @@ typedef struct WatchDesk {
     Members *members;
     MonoTime next_look; /* at the seats */
     PulsePeer peers[PULSE_PEERS];
-    unsigned turn;
     uint64_t last;
-    MonoTime next_pulse;
+    bool holds; /* leases */
 } WatchDesk;
 
 void watch_desk_init(WatchDesk *desk, NodeLink *link, TableKeeper *keeper, Members *members);
@@ -70,6 +72,8 @@ void watch_desk_set(WatchDesk *desk, MonoTime now);
 void watch_desk_up(WatchDesk *desk, MonoTime now);
 /* What came of a question; true: time has passed that we have not counted. */
 bool watch_desk_take(WatchDesk *desk, const TransportEvent *event, MonoTime now);
+/* A message about leases has come from an agent, with that number: likewise. */
+bool watch_desk_hear(WatchDesk *desk, uint16_t agent, uint64_t number, MonoTime now);
 /* holds: leases. */
 void watch_desk_work(WatchDesk *desk, bool holds, MonoTime now);
 MonoTime watch_desk_next(const WatchDesk *desk);

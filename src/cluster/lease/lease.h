@@ -50,6 +50,10 @@ typedef struct LeaseRules {
     int64_t pace_ms;    /* between two messages from one agent to another */
 } LeaseRules;
 
+/* The number of a holder's message: its clock in such units, or one more than the number before, so
+ * that whoever hears it knows what time it is there (cluster/desk/watch_desk.h). */
+#define LEASE_TICK_BITS 14u
+
 #define LEASE_DRIFT 5000 /* clocks differ by less than this part: 2 in 10 000 */
 
 /* Who holds or waits: a process that runs as an agent. Sessions of an agent that come later are

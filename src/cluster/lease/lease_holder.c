@@ -59,6 +59,7 @@ struct LeaseHolder {
     Map peers;     /* by agent + 1 */
     Heap due;      /* peers */
     uint64_t last; /* number of a message */
+    uint64_t messages;
     size_t held;
 };
 
@@ -85,7 +86,8 @@ static LeasePeer *lease_peer_find_or_add(LeaseHolder *holder, uint16_t agent)
 static LeasePeer *lease_peers_with(LeaseHolder *holder, uint16_t agent, uint64_t number)
 {
     LeasePeer *peer = map_get(&holder->peers, map_key(agent + UINT64_C(1)));
-    return peer != NULL && peer->number == number && number > 0 ? peer : NULL;
+    bool same = peer != NULL && (peer->number ^ number) << (64 - LEASE_NUMBER_BITS) == 0;
+    return same && peer->number > 0 ? peer : NULL;
 }
 
 /* Its number, its times or its queue have changed. Without memory it is met again when it is placed
@@ -386,7 +388,10 @@ bool lease_holder_message(LeaseHolder *holder, MonoTime now, LeaseMessage *messa
         LeasePeer *peer = HEAP_ELEMENT(node, LeasePeer, due);
         lease_peers_fill(holder, peer, now);
         if (peer->n > 0) {
-            peer->number = ++holder->last;
+            uint64_t clock = (uint64_t)now.ns >> LEASE_TICK_BITS;
+            holder->last = clock > holder->last ? clock : holder->last + 1;
+            holder->messages++;
+            peer->number = holder->last;
             peer->sent = now;
             peer->not_before = mono_add_ms(now, holder->rules.pace_ms);
         }
@@ -672,7 +677,7 @@ void lease_holder_stats(const LeaseHolder *holder, LeaseHolderStats *stats)
                            .bytes = holder->claims.count * (sizeof(LeaseClaim) + sizeof(void *)) +
                                     holder->claims.capacity * sizeof(MapSlot) +
                                     holder->peers.count * sizeof(LeasePeer),
-                           .messages = holder->last};
+                           .messages = holder->messages};
     while ((claim = map_next(&holder->claims, &place)) != NULL) {
         const LeasePeer *peer = map_get(&holder->peers, map_key(claim->arbiter + UINT64_C(1)));
         if (claim->wanted && !claim->held && peer != NULL && peer->silent) {

@@ -25,9 +25,10 @@
 #include "cluster/table/cluster_table.h"
 #include "frontier/visit/visit_state.h"
 
-#define LEASE_ANSWER_MS  2000
-#define LEASE_REFRESH_MS 60000
-#define LEASE_ITEMS_MOST 512u /* in one message */
+#define LEASE_ANSWER_MS   2000
+#define LEASE_REFRESH_MS  60000
+#define LEASE_ITEMS_MOST  512u /* in one message */
+#define LEASE_NUMBER_BITS 40u  /* half a year */
 
 typedef struct LeaseNoticeSink {
     void *context;
@@ -65,7 +66,7 @@ bool lease_holder_holds(const LeaseHolder *holder);
 /* A message to an arbiter that is due. */
 typedef struct LeaseMessage {
     uint16_t to;
-    uint64_t number;        /* of the message, for all arbiters together */
+    uint64_t number;        /* of the message, for all arbiters together: by the clock (lease.h) */
     const LeaseItem *items; /* borrowed until the next call */
     size_t n;
 } LeaseMessage;
@@ -74,7 +75,7 @@ bool lease_holder_message(LeaseHolder *holder, MonoTime now, LeaseMessage *messa
 /* The answers to a message, in its order; others than those in flight are dropped. */
 void lease_holder_answer(LeaseHolder *holder, uint16_t from, uint64_t number,
                          const LeaseAnswer *answers, size_t n, MonoTime now);
-/* It could not be delivered. */
+/* It could not be delivered. Of the number LEASE_NUMBER_BITS are enough. */
 void lease_holder_nobody(LeaseHolder *holder, uint16_t to, uint64_t number, MonoTime now);
 /* A hint of its arbiter. */
 void lease_holder_hint(LeaseHolder *holder, uint16_t from, LeaseHintKind kind,

@@ -490,11 +490,23 @@ static bool is_about(const char *subject, const char *what)
     return word != NULL && strncmp(word + 1, what, length) == 0 && word[1 + length] == '.';
 }
 
+/* Of whoever asks about leases. */
+static void node_hear_clock(Node *node, const TransportEvent *event, MonoTime now)
+{
+    WireReader reader;
+    NodeHead head;
+    if (node_link_open(&node->link, event, &reader, &head) &&
+        watch_desk_hear(&node->watch, head.from, wire_get_64(&reader), now)) {
+        node_slept(node, now);
+    }
+}
+
 static void node_take_message(Node *node, const TransportEvent *event, MonoTime now)
 {
     if (is_about(event->subject, "in")) {
         courier_arrived(&node->courier, event, now);
     } else if (is_about(event->subject, "lease")) {
+        node_hear_clock(node, event, now);
         lease_desk_asked(&node->leases, event, now);
     } else if (is_about(event->subject, "hint")) {
         lease_desk_hinted(&node->leases, event, now);

@@ -66,8 +66,9 @@ static void cluster_sinks_answered(void *context, uint16_t to, const OutboxRange
 {
     ClusterPart *part = context;
     AckRange ack = acks_chore_range(to, range);
-    acks_chore_tell(&part->acks, &ack);
-    ingest_wake(part->bonds.ingest);
+    if (acks_chore_tell(&part->acks, &ack)) {
+        ingest_wake(part->bonds.ingest);
+    }
 }
 
 static Result cluster_sinks_mark(void *context, uint16_t agent, PeerMark *mark)

@@ -326,7 +326,9 @@ IngestChore table_chore(TableChore *chore)
 
 /* ---- acks chore ---- */
 
-#define AT_ONCE 4096u
+#define AT_ONCE  4096u
+#define ACKS_MS  1000 /* they are gathered for so long: a commit costs more than all of them */
+#define ACKS_FEW 256u /* more are not */
 
 void acks_chore_init(AcksChore *chore, IngestCluster *cluster)
 {
@@ -340,11 +342,14 @@ void acks_chore_destroy(AcksChore *chore)
     mutex_destroy(&chore->mutex);
 }
 
-void acks_chore_tell(AcksChore *chore, const AckRange *range)
+bool acks_chore_tell(AcksChore *chore, const AckRange *range)
 {
     mutex_lock(&chore->mutex);
+    bool first = chore->n == 0;
+    chore->due = first ? mono_add_ms(mono_now(), ACKS_MS) : chore->due;
     (void)array_add(&chore->ranges, &chore->n, sizeof *range, range);
     mutex_unlock(&chore->mutex);
+    return first;
 }
 
 static size_t acks_chore_count(AcksChore *chore)
@@ -357,8 +362,12 @@ static size_t acks_chore_count(AcksChore *chore)
 
 static MonoTime acks_chore_due(void *context)
 {
-    MonoTime at_once = {0};
-    return acks_chore_count(context) > 0 ? at_once : MONO_NEVER;
+    AcksChore *chore = context;
+    mutex_lock(&chore->mutex);
+    MonoTime due = chore->n > ACKS_FEW ? (MonoTime){0} : chore->due;
+    due = chore->n == 0 ? MONO_NEVER : due;
+    mutex_unlock(&chore->mutex);
+    return due;
 }
 
 static Result acks_chore_run(void *context, Batch *batch, MonoTime until)

@@ -51,8 +51,9 @@ IngestChore table_chore(TableChore *chore);
 
 /* Acks chore: deletes the outbox rows that receivers have committed.
  *
- * What: ranges of rows that were answered are deleted with the next batch; nobody waits for it, so
- * the chore rides with results. The crawl is not over while the outbox has rows.
+ * What: ranges of rows that were answered are deleted together, with a batch; nobody waits for it,
+ * so the chore rides with results, and is due a while after the first. The crawl is not over while
+ * the outbox has rows.
  * Owns: the ranges.
  * Threads: any thread may call acks_chore_tell; the rest belongs to ingest. */
 
@@ -79,14 +80,15 @@ typedef struct AcksChore {
     Mutex mutex;      /* RANK_TABLE; guards what follows */
     AckRange *ranges; /* owned */
     size_t n;
+    MonoTime due;   /* by the first of them */
     size_t n_taken; /* the first of them, in this transaction; ingest's thread */
 } AcksChore;
 
 void acks_chore_init(AcksChore *chore, IngestCluster *cluster);
 void acks_chore_destroy(AcksChore *chore);
-/* Says that a range was answered. Any thread. When memory is short, the rows stay and are sent
- * again. */
-void acks_chore_tell(AcksChore *chore, const AckRange *range);
+/* Says that a range was answered; true: ingest is to be woken, to see when it is due. Any thread.
+ * When memory is short, the rows stay and are sent again. */
+bool acks_chore_tell(AcksChore *chore, const AckRange *range);
 IngestChore acks_chore(AcksChore *chore);
 
 #endif
