@@ -27,12 +27,13 @@ static void a_look_finds_a_value_or_none(void)
 {
     Buffer value;
     buffer_init(&value, BUFFER_NO_LIMIT);
-    KvAnswer answer = kv_read_look(SEEN, &value);
+    KvAnswer answer = kv_read(SEEN, &value);
     CU_ASSERT_EQUAL(answer.kind, KV_VALUE);
     CU_ASSERT_EQUAL(answer.revision, 17);
     CU_ASSERT_STRING_EQUAL(buffer_string(&value), "hello");
-    CU_ASSERT_EQUAL(kv_read_look(NO_MESSAGE_TEXT, &value).kind, KV_NONE);
-    CU_ASSERT_EQUAL(kv_read_look(NO_STREAM_TEXT, &value).kind, KV_NO_BUCKET);
+    KvAnswer none = kv_read(NO_MESSAGE_TEXT, &value);
+    CU_ASSERT_TRUE(none.kind == KV_VALUE && none.revision == 0);
+    CU_ASSERT_EQUAL(kv_read(NO_STREAM_TEXT, &value).kind, KV_NO_BUCKET);
     CU_ASSERT_EQUAL(value.length, 5);
     buffer_destroy(&value);
 }
@@ -41,8 +42,7 @@ static void an_empty_value_is_a_value(void)
 {
     Buffer value;
     buffer_init(&value, BUFFER_NO_LIMIT);
-    KvAnswer answer =
-        kv_read_look("{\"message\":{\"subject\":\"$KV.ragno_c.end\",\"seq\":3}}", &value);
+    KvAnswer answer = kv_read("{\"message\":{\"subject\":\"$KV.ragno_c.end\",\"seq\":3}}", &value);
     CU_ASSERT_TRUE(answer.kind == KV_VALUE && answer.revision == 3 && value.length == 0);
     buffer_destroy(&value);
 }
@@ -58,26 +58,27 @@ static void what_is_not_understood_is_a_failure_with_words(void)
                                         "{\"message\":{\"seq\":4,\"data\":\"***\"}}",
                                         "{\"message\":{\"seq\":4,\"data\":\"aGVs"};
     for (size_t i = 0; i + 1 < sizeof texts / sizeof *texts; i++) {
-        KvAnswer answer = kv_read_look(texts[i], &value);
+        KvAnswer answer = kv_read(texts[i], &value);
         CU_ASSERT_TRUE(answer.kind == KV_FAILED && answer.text[0] != '\0');
     }
-    CU_ASSERT_EQUAL(kv_read_put("").kind, KV_FAILED);
-    KvAnswer off = kv_read_look("{\"error\":{\"code\":503,\"err_code\":10039,\"description\":"
-                                "\"JetStream not enabled for account\"}}",
-                                &value);
+    KvAnswer off = kv_read("{\"error\":{\"code\":503,\"err_code\":10039,\"description\":"
+                           "\"JetStream not enabled for account\"}}",
+                           &value);
     CU_ASSERT_STRING_EQUAL(off.text, "JetStream not enabled for account");
     buffer_destroy(&value);
 }
 
 static void a_put_is_stored_or_conflicts(void)
 {
-    KvAnswer stored = kv_read_put("{\"stream\":\"KV_ragno_c\", \"seq\":23}");
+    Buffer value = {.limit = BUFFER_NO_LIMIT};
+    KvAnswer stored = kv_read("{\"stream\":\"KV_ragno_c\", \"seq\":23}", &value);
     CU_ASSERT_TRUE(stored.kind == KV_STORED && stored.revision == 23);
-    CU_ASSERT_EQUAL(kv_read_put(WRONG_TEXT).kind, KV_CONFLICT);
-    CU_ASSERT_EQUAL(kv_read_making("{\"type\":\"x\",\"config\":{}}").kind, KV_MADE);
+    CU_ASSERT_EQUAL(kv_read(WRONG_TEXT, &value).kind, KV_CONFLICT);
+    CU_ASSERT_EQUAL(kv_read("{\"type\":\"x\",\"config\":{}}", &value).kind, KV_MADE);
     CU_ASSERT_EQUAL(
-        kv_read_making("{\"error\":{\"code\":400,\"err_code\":10058,\"description\":\"\"}}").kind,
+        kv_read("{\"error\":{\"code\":400,\"err_code\":10058,\"description\":\"\"}}", &value).kind,
         KV_MADE);
+    CU_ASSERT_EQUAL(value.length, 0);
 }
 
 static void keys_and_subjects(void)

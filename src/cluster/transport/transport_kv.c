@@ -100,46 +100,38 @@ static KvAnswer transport_kv_failed(const char *text)
     return answer;
 }
 
-static bool is_error(const char *text)
+/* A bucket that is there with other settings, because an operator made it, is as good. */
+static KvAnswer kv_read_error(const char *text)
 {
-    return strstr(text, "\"error\":") != NULL;
+    switch (transport_kv_number_of(text, "\"err_code\":")) {
+    case NO_MESSAGE:
+        return (KvAnswer){.kind = KV_VALUE};
+    case NO_STREAM:
+        return (KvAnswer){.kind = KV_NO_BUCKET};
+    case WRONG_REVISION:
+        return (KvAnswer){.kind = KV_CONFLICT};
+    case NAME_IN_USE:
+        return (KvAnswer){.kind = KV_MADE};
+    default:
+        return transport_kv_failed(text);
+    }
 }
 
-KvAnswer kv_read_look(const char *text, Buffer *value)
+KvAnswer kv_read(const char *text, Buffer *value)
 {
     size_t length = 0;
-    uint64_t code = transport_kv_number_of(text, "\"err_code\":");
-    if (is_error(text)) {
-        if (code != NO_MESSAGE && code != NO_STREAM) {
-            return transport_kv_failed(text);
-        }
-        return (KvAnswer){.kind = code == NO_MESSAGE ? KV_NONE : KV_NO_BUCKET};
+    if (strstr(text, "\"error\":") != NULL) {
+        return kv_read_error(text);
+    }
+    if (strstr(text, "\"config\":") != NULL) {
+        return (KvAnswer){.kind = KV_MADE};
     }
     uint64_t revision = transport_kv_number_of(text, "\"seq\":");
     const char *data = string_of(text, "\"data\":", &length);
-    if (revision == 0 || strstr(text, "\"message\":") == NULL) {
+    bool looked = strstr(text, "\"message\":") != NULL;
+    if (revision == 0 ||
+        (data != NULL && base64_read(value, data, length, BASE64_STANDARD) != RESULT_OK)) {
         return transport_kv_failed(text);
     }
-    if (data != NULL && base64_read(value, data, length, BASE64_STANDARD) != RESULT_OK) {
-        return transport_kv_failed(text);
-    }
-    return (KvAnswer){.kind = KV_VALUE, .revision = revision};
-}
-
-KvAnswer kv_read_put(const char *text)
-{
-    if (is_error(text)) {
-        bool is_late = transport_kv_number_of(text, "\"err_code\":") == WRONG_REVISION;
-        return is_late ? ((KvAnswer){.kind = KV_CONFLICT}) : transport_kv_failed(text);
-    }
-    uint64_t revision = transport_kv_number_of(text, "\"seq\":");
-    return revision == 0 ? transport_kv_failed(text)
-                         : (KvAnswer){.kind = KV_STORED, .revision = revision};
-}
-
-/* One that is there with other settings, because an operator made it, is as good. */
-KvAnswer kv_read_making(const char *text)
-{
-    bool there = !is_error(text) || transport_kv_number_of(text, "\"err_code\":") == NAME_IN_USE;
-    return there ? ((KvAnswer){.kind = KV_MADE}) : transport_kv_failed(text);
+    return (KvAnswer){.kind = looked ? KV_VALUE : KV_STORED, .revision = revision};
 }

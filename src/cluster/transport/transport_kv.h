@@ -23,8 +23,7 @@
 #define KV_EXPECTED      "Nats-Expected-Last-Subject-Sequence"
 
 typedef enum KvAnswerKind {
-    KV_VALUE,     /* value, revision; of a look */
-    KV_NONE,      /* the key has no value */
+    KV_VALUE,     /* value, revision; of a look; revision 0: the key has none */
     KV_STORED,    /* revision; of a put */
     KV_CONFLICT,  /* another revision is there */
     KV_NO_BUCKET, /* it is to be made */
@@ -50,8 +49,6 @@ Result kv_write_look(const char *crawl, const char *key, Buffer *out);
 Result kv_write_making(const char *crawl, unsigned replicas, Buffer *out);
 
 /* What an answer means. text: NUL-terminated. value is appended to. */
-KvAnswer kv_read_look(const char *text, Buffer *value);
-KvAnswer kv_read_put(const char *text);
-KvAnswer kv_read_making(const char *text);
+KvAnswer kv_read(const char *text, Buffer *value);
 
 #endif

@@ -132,9 +132,7 @@ static Result transport_result(natsStatus status)
 
 #define CLOSE_MS     2000
 #define KIND_REQUEST 'r'
-#define KIND_LOOK    'g'
-#define KIND_PUT     'p'
-#define KIND_MAKING  'm'
+#define KIND_STORED  's' /* of the bucket */
 #define REPLY_BYTES  128u
 #define LISTENS_MOST 3u /* answers, changes, messages */
 
@@ -195,51 +193,51 @@ static void make_reply(const TransportNats *nats, char kind, uint64_t token,
                    (unsigned long long)token);
 }
 
-static void take_look(TransportNats *nats, uint64_t token, const char *text)
+/* Publishes what is answered with that kind and token. */
+static natsStatus nats_ask(const TransportNats *nats, const char *subject, const void *bytes,
+                           size_t length, char kind, uint64_t token)
 {
+    char reply[REPLY_BYTES];
+    make_reply(nats, kind, token, reply);
+    return nats->library->natsConnection_PublishRequest(nats->connection, subject, reply, bytes,
+                                                        (int)length);
+}
+
+/* The look finds it when it is repeated. */
+static void make_bucket(const TransportNats *nats)
+{
+    char subject[KV_SUBJECT_BYTES];
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
+    kv_subject_of_making(nats->crawl, subject);
+    if (kv_write_making(nats->crawl, nats->replicas, &bytes) == RESULT_OK) {
+        (void)nats_ask(nats, subject, bytes.data, bytes.length, KIND_STORED, 0);
+    }
+    buffer_destroy(&bytes);
+}
+
+static void transport_nats_take_stored(TransportNats *nats, uint64_t token, const char *text)
+{
+    static const TransportEventKind kinds[] = {[KV_VALUE] = TRANSPORT_VALUE,
+                                               [KV_STORED] = TRANSPORT_STORED,
+                                               [KV_CONFLICT] = TRANSPORT_CONFLICT,
+                                               [KV_NO_BUCKET] = TRANSPORT_FAILED};
     Buffer value = {.limit = BUFFER_NO_LIMIT};
-    KvAnswer answer = kv_read_look(text, &value);
-    if (answer.kind == KV_VALUE || answer.kind == KV_NONE) {
-        TransportEvent *event = transport_event_new(TRANSPORT_VALUE, token, NULL, NULL,
+    KvAnswer answer = kv_read(text, &value);
+    if (answer.kind == KV_FAILED) {
+        tell_failed(nats, token, answer.text);
+    } else if (answer.kind != KV_MADE) {
+        TransportEvent *event = transport_event_new(kinds[answer.kind], token, NULL, NULL,
                                                     buffer_string(&value), value.length);
         if (event != NULL) {
             event->revision = answer.revision;
         }
-        atomic_store(&nats->told, false);
+        atomic_store(&nats->told, atomic_load(&nats->told) && answer.kind != KV_VALUE);
         transport_nats_tell(nats, event);
-    } else if (answer.kind == KV_NO_BUCKET) {
-        char subject[KV_SUBJECT_BYTES];
-        char reply[REPLY_BYTES];
-        Buffer bytes = {.limit = BUFFER_NO_LIMIT};
-        kv_subject_of_making(nats->crawl, subject);
-        make_reply(nats, KIND_MAKING, 0, reply);
-        if (kv_write_making(nats->crawl, nats->replicas, &bytes) == RESULT_OK) {
-            (void)nats->library->natsConnection_PublishRequest(nats->connection, subject, reply,
-                                                               bytes.data, (int)bytes.length);
-        }
-        buffer_destroy(&bytes);
-        tell_kind(nats, TRANSPORT_FAILED, token);
-    } else {
-        tell_failed(nats, token, answer.text);
+    }
+    if (answer.kind == KV_NO_BUCKET) {
+        make_bucket(nats);
     }
     buffer_destroy(&value);
-}
-
-static void transport_nats_take_put(TransportNats *nats, uint64_t token, const char *text)
-{
-    KvAnswer answer = kv_read_put(text);
-    TransportEvent *event = NULL;
-    if (answer.kind == KV_STORED) {
-        event = transport_event_new(TRANSPORT_STORED, token, NULL, NULL, NULL, 0);
-        if (event != NULL) {
-            event->revision = answer.revision;
-        }
-        transport_nats_tell(nats, event);
-    } else if (answer.kind == KV_CONFLICT) {
-        tell_kind(nats, TRANSPORT_CONFLICT, token);
-    } else {
-        tell_failed(nats, token, answer.text);
-    }
 }
 
 static void transport_nats_take_answer(TransportNats *nats, char kind, uint64_t token,
@@ -254,61 +252,40 @@ static void transport_nats_take_answer(TransportNats *nats, char kind, uint64_t 
                                                       token, NULL, NULL, text, (size_t)length));
     } else if (nobody) {
         tell_failed(nats, token, "nobody serves it");
-    } else if (kind == KIND_LOOK) {
-        take_look(nats, token, text);
-    } else if (kind == KIND_PUT) {
-        transport_nats_take_put(nats, token, text);
     } else {
-        KvAnswer answer = kv_read_making(text);
-        if (answer.kind != KV_MADE) {
-            tell_failed(nats, 0, answer.text);
-        }
+        transport_nats_take_stored(nats, token, text);
     }
 }
 
-static void transport_nats_on_answer(natsConnection *connection, natsSubscription *subscription,
-                                     natsMsg *message, void *context)
-{
-    TransportNats *nats = context;
-    const char *subject = nats->library->natsMsg_GetSubject(message);
-    size_t head = strlen(nats->inbox);
-    (void)connection;
-    (void)subscription;
-    if (!atomic_load(&nats->closing) && strlen(subject) > head + 3) {
-        transport_nats_take_answer(nats, subject[head + 1], strtoull(subject + head + 3, NULL, 16),
-                                   message);
-    }
-    nats->library->natsMsg_Destroy(message);
-}
-
+/* An answer, a change of a key, or a message to this node: its subject says which. */
 static void on_message(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
                        void *context)
 {
     TransportNats *nats = context;
     const NatsLibrary *library = nats->library;
+    const char *subject = library->natsMsg_GetSubject(message);
+    size_t head = strlen(nats->inbox);
+    bool is_answer = strncmp(subject, nats->inbox, head) == 0;
+    const char *key = is_answer ? NULL : kv_key_of_subject(nats->crawl, subject);
     (void)connection;
     (void)subscription;
-    if (!atomic_load(&nats->closing)) {
-        transport_nats_tell(
-            nats, transport_event_new(TRANSPORT_MESSAGE, 0, library->natsMsg_GetSubject(message),
-                                      library->natsMsg_GetReply(message),
-                                      library->natsMsg_GetData(message),
-                                      (size_t)library->natsMsg_GetDataLength(message)));
+    if (atomic_load(&nats->closing)) {
+        library->natsMsg_Destroy(message);
+        return;
+    }
+    if (key != NULL) {
+        transport_nats_tell(nats, transport_event_new(TRANSPORT_CHANGED, 0, key, NULL, NULL, 0));
+    } else if (!is_answer) {
+        transport_nats_tell(nats,
+                            transport_event_new(TRANSPORT_MESSAGE, 0, subject,
+                                                library->natsMsg_GetReply(message),
+                                                library->natsMsg_GetData(message),
+                                                (size_t)library->natsMsg_GetDataLength(message)));
+    } else if (strlen(subject) > head + 3) {
+        transport_nats_take_answer(nats, subject[head + 1], strtoull(subject + head + 3, NULL, 16),
+                                   message);
     }
     library->natsMsg_Destroy(message);
-}
-
-static void on_change(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
-                      void *context)
-{
-    TransportNats *nats = context;
-    const char *key = kv_key_of_subject(nats->crawl, nats->library->natsMsg_GetSubject(message));
-    (void)connection;
-    (void)subscription;
-    if (!atomic_load(&nats->closing) && key != NULL) {
-        transport_nats_tell(nats, transport_event_new(TRANSPORT_CHANGED, 0, key, NULL, NULL, 0));
-    }
-    nats->library->natsMsg_Destroy(message);
 }
 
 static void on_up(natsConnection *connection, void *context)
@@ -382,13 +359,12 @@ static void on_complete(void *context)
     count_open(context, 0, 1);
 }
 
-static Result transport_nats_subscribe(TransportNats *nats, const char *subject,
-                                       natsMsgHandler take)
+static Result transport_nats_subscribe(TransportNats *nats, const char *subject)
 {
     const NatsLibrary *library = nats->library;
     natsSubscription **place = &nats->listening[nats->n_listening];
     Result rc = transport_result(
-        library->natsConnection_Subscribe(place, nats->connection, subject, take, nats));
+        library->natsConnection_Subscribe(place, nats->connection, subject, on_message, nats));
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -404,21 +380,16 @@ static Result transport_nats_subscribe(TransportNats *nats, const char *subject,
 static Result do_listen(void *state, const char *subject)
 {
     TransportNats *nats = state;
-    return nats->n_listening == LISTENS_MOST ? RESULT_OK
-                                             : transport_nats_subscribe(nats, subject, on_message);
+    return nats->n_listening == LISTENS_MOST ? RESULT_OK : transport_nats_subscribe(nats, subject);
 }
 
 static Result do_request(void *state, const char *subject, const void *bytes, size_t length,
                          uint64_t token)
 {
     const TransportNats *nats = state;
-    char reply[REPLY_BYTES];
-    if (!atomic_load(&nats->up)) {
-        return RESULT_CLOSED;
-    }
-    make_reply(nats, KIND_REQUEST, token, reply);
-    return transport_result(nats->library->natsConnection_PublishRequest(
-        nats->connection, subject, reply, bytes, (int)length));
+    return !atomic_load(&nats->up)
+               ? RESULT_CLOSED
+               : transport_result(nats_ask(nats, subject, bytes, length, KIND_REQUEST, token));
 }
 
 static Result do_publish(void *state, const char *subject, const void *bytes, size_t length)
@@ -433,17 +404,15 @@ static Result do_get(void *state, const char *key, uint64_t token)
 {
     const TransportNats *nats = state;
     char subject[KV_SUBJECT_BYTES];
-    char reply[REPLY_BYTES];
     Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     if (!atomic_load(&nats->up)) {
         return RESULT_CLOSED;
     }
     kv_subject_of_look(nats->crawl, subject);
-    make_reply(nats, KIND_LOOK, token, reply);
     Result rc = kv_write_look(nats->crawl, key, &bytes);
     if (rc == RESULT_OK) {
-        rc = transport_result(nats->library->natsConnection_PublishRequest(
-            nats->connection, subject, reply, bytes.data, (int)bytes.length));
+        rc =
+            transport_result(nats_ask(nats, subject, bytes.data, bytes.length, KIND_STORED, token));
     }
     buffer_destroy(&bytes);
     return rc;
@@ -462,7 +431,7 @@ static Result do_put(void *state, const char *key, const void *bytes, size_t len
         return RESULT_CLOSED;
     }
     kv_subject_of_key(nats->crawl, key, subject);
-    make_reply(nats, KIND_PUT, token, reply);
+    make_reply(nats, KIND_STORED, token, reply);
     natsStatus status = library->natsMsg_Create(&message, subject, reply, bytes, (int)length);
     if (status == NATS_OK) {
         (void)snprintf(number, sizeof number, "%llu", (unsigned long long)expected);
@@ -507,9 +476,9 @@ static Result subscribe(TransportNats *nats)
     (void)snprintf(nats->inbox, sizeof nats->inbox, "%s", inbox);
     library->natsInbox_Destroy(inbox);
     (void)snprintf(subject, sizeof subject, "%s.>", nats->inbox);
-    rc = transport_nats_subscribe(nats, subject, transport_nats_on_answer);
+    rc = transport_nats_subscribe(nats, subject);
     kv_subject_of_key(nats->crawl, ">", subject);
-    return rc == RESULT_OK ? transport_nats_subscribe(nats, subject, on_change) : rc;
+    return rc == RESULT_OK ? transport_nats_subscribe(nats, subject) : rc;
 }
 
 /* The library calls nothing back for a connection that was there at once. */
