@@ -22,7 +22,7 @@
 #define MINUTE_MS     60000 /* an hour of the world */
 #define MAP_BYTES     ((size_t)1 << 35)
 #define MOST_OF       0.4
-#define SETTLED_MS    5000  /* until all have compared themselves, too */
+#define SETTLED_MS    15000 /* until all have compared themselves, too */
 #define LOOKED_MS     90000 /* until members that are there have looked at the settings */
 #define ASKED_MS      30000 /* who was asked was there */
 #define TOLD_CPU_NS   INT64_C(20000000000) /* between two lines of a long run */
