@@ -20,8 +20,8 @@ from crawl_state import harness
 
 SEED = int(os.environ.get("SEED", "1"))
 FIRST_CALLS = 200
-CALLS = FIRST_CALLS if harness.FULL else 6
-CUTS = 200 if harness.FULL else 5
+CALLS = FIRST_CALLS if harness.FULL else 4
+CUTS = 200 if harness.FULL else 3
 WAYS = ("EIO", "ENOSPC", "kill", "killed-after", "half")
 MODES = ("keep", "drop", "zero", "random", "strict-drop", "strict-random")
 SIZES = dict(hosts=12, addresses=6, pages=150, skew=0, page_bytes=1500, not_found=0.02)
@@ -186,7 +186,7 @@ def said(full):
 
 def full_disk(report, path):
     # More pages and time than the disk has room for.
-    sizes = dict(SIZES, pages=3000, hosts=30)
+    sizes = dict(SIZES, pages=1500, hosts=30)
     full = path + "/full"
     with harness.Web(path, **sizes) as web:
         world = World(path, web)

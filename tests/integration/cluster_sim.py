@@ -9,7 +9,7 @@ import subprocess
 import harness
 
 MUTANT_SEEDS = int(os.environ.get("SEEDS", 60))
-SEEDS = 500 if harness.FULL else 50  # twice
+SEEDS = 500 if harness.FULL else 20  # twice
 TROUBLE = ["--lost", "50", "--kills", "16", "--stops", "8", "--cuts", "8", "--downs", "5"]
 SMALL = ["--agents", "5", "--urls", "700", "--hosts", "80", "--addresses", "15", "--host-urls", "60"]
 

@@ -41,7 +41,7 @@ def watched(command, before=None, timeout=harness.BOUND_S):
     samples, start = [], time.monotonic()
     while process.poll() is None and time.monotonic() < start + timeout:
         samples.append((time.monotonic() - start,) + resident_kb(process))
-        time.sleep(0.01)
+        time.sleep(0.02)
     if process.poll() is None:
         process.kill()
     return process.wait(), samples, process.communicate()[1]
@@ -105,7 +105,7 @@ def many_hosts(report, path):
 
 
 def large_bodies(report, path):
-    pages = 4000 if harness.FULL else 400
+    pages = 4000 if harness.FULL else 150  # twice the budget
     with harness.Web(path, hosts=pages // 2, addresses=500, pages=pages,
                      page_bytes=1000000) as web:
         result = watched(crawl_of(web, path + "/crawl", 64))
@@ -156,7 +156,7 @@ def hostile_pages(report, path):
     """From many addresses at once; one page of each."""
     server = harness.HttpServer(("0.0.0.0", 0), Hostile)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    hosts = 450 if harness.FULL else 150
+    hosts = 450 if harness.FULL else 60
     with open(path + "/seeds", "w", encoding="ascii") as seeds:
         seeds.writelines(f"http://127.0.{i // 200}.{i % 200 + 1}/\n" for i in range(hosts))
     command = [f"{harness.OUT}/ragno", "-d", path + "/crawl", "-i", path + "/seeds", "-w", "0ms",
@@ -263,8 +263,9 @@ def a_limit_of_a_cgroup(report, path):
     pages = 100000 if harness.FULL else 8000
     in_a_cgroup(report, path, f"{pages} pages {name}",
                 dict(hosts=400, addresses=200, pages=pages, skew=0.5))
-    in_a_cgroup(report, path, f"400 pages of 1 MB {name}",
-                dict(hosts=200, addresses=200, pages=400, page_bytes=1000000))
+    large = 400 if harness.FULL else 250
+    in_a_cgroup(report, path, f"{large} pages of 1 MB {name}",
+                dict(hosts=large // 2, addresses=200, pages=large, page_bytes=1000000))
 
 
 def shown(report, path):
