@@ -43,11 +43,11 @@ def pages(directory):
     return {r[2][len(A):]: (int(r[5]), int(r[6])) for r in rows}
 
 
-def visit(report, sites, directory, *options, least=VISITS, seen=lambda found: True):
-    """Until each page was visited often enough, and what is waited for was seen."""
+def visit(report, sites, directory, *options, least=VISITS):
+    """Until each page was visited often enough."""
     def enough():
         found = pages(directory)
-        return len(found) >= 7 and seen(found) and all(crawls >= least for path, (_c, crawls) in found.items() if "?" not in path)
+        return len(found) >= 7 and all(crawls >= least for path, (_c, crawls) in found.items() if "?" not in path)
 
     result = sites.crawl_until(enough, directory, *CONTINUOUS, *options, A + "/")
     report.check("the crawl went on until it was stopped", result.returncode == 11, result.stderr[-300:])
@@ -64,8 +64,7 @@ def kinds(report, path):
             found = visit(report, sites, f"{path}/{kind}", "--set", f"parse.content_hash={kind}")
             report.equal(f"{kind}: what never changes", {p: found[p][0] for p in constant}, {p: 0 for p in constant})
             report.check(f"{kind}: what changes at every visit", all(found[p][0] >= (found[p][1] - 1) / 3 for p in changing), str(found))
-        # A host that a busy machine makes slow still has time for more visits than the least.
-        found = visit(report, sites, f"{path}/auto", "--set", "schedule.revisit_max=4s", least=2, seen=lambda found: found["/news"][1] > found["/counter"][1])
+        found = visit(report, sites, f"{path}/auto")
         report.equal("text is what a crawl takes that visits pages again", {p: found[p][0] for p in ("/token", "/counter")},
                      {"/token": 0, "/counter": 0})
         for least in range(2 * VISITS, 8 * VISITS, VISITS):  # learned in the first visits
@@ -76,7 +75,6 @@ def kinds(report, path):
         report.check("a number that changes seldom counts, beside one that always does", 0 < changes <= crawls / 3, str(found))
         report.equal("and what always changes still does not", {p: found[p][0] for p in ("/token", "/counter", "/same")},
                      {"/token": 0, "/counter": 0, "/same": 0})
-        report.check("it visits what changes more often", found["/news"][1] > found["/counter"][1], str(found))
 
 
 def change_of_kind(report, path):

@@ -22,6 +22,8 @@ import traceback
 
 OUT = os.environ.get("OUT", "build/release")
 FULL = os.environ.get("FULL", "") not in ("", "0")
+BOUND_S = (int(os.environ.get("BOUND", "0")) or 600) - 20  # before tests/run ends the test
+PATIENCE_S = 120  # for what must happen at last, however busy the machine is
 # What a sanitizer does to memory and time is not the crawler's.
 SANITIZED = os.path.basename(OUT) in ("asan", "tsan")
 
@@ -295,7 +297,7 @@ def crawl_command(web, directory, *arguments, wait="0ms", ip_wait="0ms", seeds=N
     return command + list(arguments)
 
 
-def crawl(web, directory, *arguments, timeout=120, **delays):
+def crawl(web, directory, *arguments, timeout=BOUND_S, **delays):
     """Runs a crawl to its end; a time-out kills it and gives exit status None."""
     return run(crawl_command(web, directory, *arguments, **delays), timeout)
 
@@ -305,7 +307,7 @@ def said(errors):
     return "".join(line for line in errors.splitlines(True) if "no libcld2" not in line)
 
 
-def run(command, timeout=60, env=None):
+def run(command, timeout=BOUND_S, env=None):
     """Like subprocess.run with text captured; returncode is None after a time-out, which ends the
     command and everything it started."""
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -328,10 +330,6 @@ def run(command, timeout=60, env=None):
 def promtool():
     """The path of Prometheus's promtool, which is fetched when it is not there; "": it cannot be had."""
     return run(["tests/promtool"], timeout=120).stdout.strip()
-
-
-BOUND_S = (int(os.environ.get("BOUND", "0")) or 300) - 20  # before tests/run ends the test
-PATIENCE_S = 120  # for what must happen at last, however busy the machine is
 
 
 def free_port():

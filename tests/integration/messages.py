@@ -48,7 +48,7 @@ def mistakes(report, path):
 
 def while_it_runs(report, path):
     directory = path + "/crawl"
-    with harness.Web(path, hosts=5, addresses=5, pages=100000, delayed=1, delay_ms=1500) as web:
+    with harness.Web(path, hosts=5, addresses=5, pages=100000, delayed=1, delay_ms=20000) as web:
         with Crawl(web, directory, "--no-warc", "--set", "crawl.min_free_disk=1K", "--set",
                    "crawl.grace=1s", "--set", "log.status_interval=200ms", wait="20ms", ip_wait="5ms") as crawl:
             harness.until(lambda: int(crawl.status("active")) > 0)

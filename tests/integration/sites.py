@@ -102,7 +102,7 @@ class Sites:
                 "--set", f"dns.servers=127.0.0.1:{self.web.dns}",
                 "--set", "fetch.allow_addresses=127.0.0.0/8", *arguments]
 
-    def crawl(self, directory, *arguments, timeout=60, **delays):
+    def crawl(self, directory, *arguments, timeout=harness.BOUND_S, **delays):
         return harness.run(self.command(directory, *arguments, **delays), timeout)
 
     def crawl_until(self, condition, directory, *arguments, **delays):
