@@ -8,7 +8,6 @@
 #include "store/lmdb/lmdb_result.h"
 
 #define RENDER_KEY_BYTES 16u
-#define RENDER_JOB_OLD   offsetof(RenderJob, signs) /* bytes of one without them */
 
 struct RenderTable {
     MDB_dbi dbi;
@@ -279,20 +278,16 @@ Result render_table_get(RenderTable *table, MDB_txn *txn, uint64_t page, RenderJ
     if (rc != MDB_SUCCESS) {
         return lmdb_result(rc, "get render job");
     }
-    *job = (RenderJob){.state = 0};
-    if (value.mv_size < RENDER_JOB_OLD) {
+    if (value.mv_size < sizeof *job) {
         return RESULT_DAMAGED;
     }
-    memcpy(job, value.mv_data, RENDER_JOB_OLD);
-    size_t more = job->n_requisites * sizeof(uint64_t);
-    bool is_old = value.mv_size == RENDER_JOB_OLD + more;
-    if (job->state >= RENDER_JOB_STATES || (!is_old && value.mv_size != sizeof *job + more)) {
+    memcpy(job, value.mv_data, sizeof *job);
+    if (job->state >= RENDER_JOB_STATES ||
+        value.mv_size != sizeof *job + job->n_requisites * sizeof(uint64_t)) {
         return RESULT_DAMAGED;
     }
-    size_t length = is_old ? RENDER_JOB_OLD : sizeof *job;
-    memcpy(job, value.mv_data, length);
     if (requisites != NULL) {
-        *requisites = (const char *)value.mv_data + length;
+        *requisites = (const char *)value.mv_data + sizeof *job;
     }
     return RESULT_OK;
 }
