@@ -93,7 +93,7 @@ static uint8_t *url_of(const Audit *audit, WorldPage page)
     return &audit->urls[world_number(audit->world, page)];
 }
 
-static void check_page(Audit *audit, WorldPage page, int64_t now_ms)
+static void check_page(Audit *audit, WorldPage page, bool is_check, int64_t now_ms)
 {
     const AuditHost *host = &audit->hosts[page.host];
     uint8_t *url = url_of(audit, page);
@@ -110,18 +110,27 @@ static void check_page(Audit *audit, WorldPage page, int64_t now_ms)
     if ((*url & URL_LOST) != 0) { /* its directory does not have it */
         *url = (uint8_t)((*url & ~(URL_LOST | URL_DONE)) | URL_AGAIN);
     }
+    if ((*url & URL_FLYING) != 0) {
+        audit_violation(audit, "a URL in flight twice", page, now_ms);
+    }
+    if (is_check) { /* changes nothing of the page */
+        if ((*url & (URL_ENDED | URL_DONE | URL_AGAIN)) == 0) {
+            audit_violation(audit, "a host is checked by a page that has not come", page, now_ms);
+        }
+        audit->checks++;
+        *url |= URL_FLYING;
+        return;
+    }
     bool may_again = audit->forgets || (*url & URL_AGAIN) != 0;
     if (!may_again && (*url & (URL_ENDED | URL_DONE)) != 0) {
         audit_violation(audit, "a URL fetched twice", page, now_ms);
-    }
-    if ((*url & URL_FLYING) != 0) {
-        audit_violation(audit, "a URL in flight twice", page, now_ms);
     }
     audit->refetched += may_again;
     *url = (uint8_t)((*url | URL_FLYING) & ~URL_AGAIN);
 }
 
-void audit_start(Audit *audit, uint16_t agent, WorldPage page, uint32_t address, int64_t now_ms)
+void audit_start(Audit *audit, uint16_t agent, WorldPage page, uint32_t address, bool is_check,
+                 int64_t now_ms)
 {
     AuditHost *host = &audit->hosts[page.host];
     AuditAddress *ip = &audit->addresses[address];
@@ -152,7 +161,7 @@ void audit_start(Audit *audit, uint16_t agent, WorldPage page, uint32_t address,
         audit_violation(audit, "the address's delay was cut short", page, now_ms);
     }
     if (!is_robots(page)) {
-        check_page(audit, page, now_ms);
+        check_page(audit, page, is_check, now_ms);
         audit->agents[world_number(audit->world, page)] = (uint16_t)agent;
     }
     host->agent = agent;
@@ -204,7 +213,7 @@ void audit_end(Audit *audit, WorldPage page, uint32_t address, const FetchResult
     } else {
         uint8_t *url = url_of(audit, page);
         *url = (uint8_t)(*url & ~URL_FLYING);
-        if (result->final) {
+        if (result->final && !result->request.check) {
             *url |= URL_ENDED;
             audit->pages++;
         }

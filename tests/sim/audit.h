@@ -60,6 +60,7 @@ typedef struct Audit {
     uint64_t refused; /* by robots.txt */
     uint64_t known;
     uint64_t refetched; /* after crashes */
+    uint64_t checks;    /* of hosts, by pages that have come */
     bool forgets;       /* hosts moved and a backup was put back: it is not known what it held */
     uint64_t lost;      /* pages that a directory forgot when a backup took its place */
     bool paused;        /* the operator was told that no agent begins a request */
@@ -85,7 +86,8 @@ size_t audit_bytes(const Audit *audit);
 /* Counts a violation and prints the first ones. */
 void audit_violation(Audit *audit, const char *what, WorldPage page, int64_t now_ms)
     __attribute__((cold));
-void audit_start(Audit *audit, uint16_t agent, WorldPage page, uint32_t address, int64_t now_ms);
+void audit_start(Audit *audit, uint16_t agent, WorldPage page, uint32_t address, bool is_check,
+                 int64_t now_ms);
 void audit_end(Audit *audit, WorldPage page, uint32_t address, const FetchResult *result,
                int64_t end_ms);
 /* robots.txt refused a page without a request. */

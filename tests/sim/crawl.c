@@ -186,7 +186,8 @@ static void begin_fetch(Crawl *crawl, VisitState *visit_state)
         return;
     }
     uint32_t address = address_of(visit_state);
-    audit_start(crawl->audit, crawl->options.agent, page, address, now_ms(crawl));
+    audit_start(crawl->audit, crawl->options.agent, page, address, result->request.check,
+                now_ms(crawl));
     WorldReply reply = world_fetch(crawl->world, page, now_ms(crawl));
     Event *event = new_event(crawl, visit_state, reply.duration_ms);
     if (event != NULL) {

@@ -221,8 +221,8 @@ static void tell_audit(Crawl *crawl, const Batch *batch)
         if (fetch->host.drop || fetch->host.park) {
             audit_given_up(crawl->audit, page.host);
         }
-        audit_committed(crawl->audit, page, fetch, fetch->request.has_page && fetch->final);
-        bool followed = fetch->request.has_page && fetch->final && fetch->answer.status >= 100 &&
+        audit_committed(crawl->audit, page, fetch, fetch_result_settles(fetch));
+        bool followed = fetch_result_settles(fetch) && fetch->answer.status >= 100 &&
                         batch->duplicate_of[i] == PAGE_DB_NO_INDEX;
         for (size_t j = 0; followed && j < parsed->links.n; j++) {
             WorldPage to;

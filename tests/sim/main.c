@@ -217,6 +217,7 @@ static void print_figures(const Figures *figures, const Crawl *crawl, int64_t cp
                  (double)crawl->longest_merge_wall_ns / 1e6);
     print_written(figures, &crawl->leaves);
     (void)printf("sim.refetched = %" PRIu64 " urls\n", audit->refetched);
+    (void)printf("sim.host_checks = %" PRIu64 " requests\n", audit->checks);
 }
 
 /* One whole crawl; false when it broke down. */
@@ -280,6 +281,7 @@ static int simulate(const Settings *settings)
         return 2;
     }
     world.trouble = settings->trouble;
+    world.breaks = true;
     if (!audit_init(&audit, &world, &options.politeness, CRAWL_ROBOTS_MS) ||
         !crawl_open(&crawl, &options, &world, &audit) || !crawl_seed(&crawl)) {
         return 2;

@@ -276,6 +276,13 @@ static FetchClass trouble(const World *world, uint32_t host, uint64_t luck)
     return luck % 1000 == 0 ? FETCH_BROKEN : FETCH_OK;
 }
 
+/* Below the links of its root a flaky host is mostly dead links: many that fail in a row, so that
+ * it is checked by a page that has come. */
+static bool has_dead_links(const World *world, WorldPage page)
+{
+    return world->breaks && kind_of(world, page.host) == HOST_FLAKY && page.page > FANOUT;
+}
+
 WorldReply world_fetch(const World *world, WorldPage page, int64_t now_ms)
 {
     uint64_t luck = roll(world, page.host, page.page, (uint64_t)now_ms + UINT64_C(0x100000000));
@@ -297,7 +304,8 @@ WorldReply world_fetch(const World *world, WorldPage page, int64_t now_ms)
         reply = robots_reply(world, page, now_ms);
     } else if (page.page > 0 && nature % 100 < 8) {
         reply.status = 404;
-    } else if (nature % 100 < 9) {
+    } else if (nature % 100 < (has_dead_links(world, page) ? 60 : 9)) {
+        reply.class = world->breaks ? FETCH_SERVER : FETCH_OK;
         reply.status = 500;
     } else if (nature % 100 < 12 && page.page * FANOUT + 1 < world_pages(world, page.host)) {
         reply.status = 301;

@@ -33,6 +33,7 @@ typedef struct World {
     uint32_t trouble; /* times as many bad hosts as usual (1: an eighth are) */
     int64_t slow_ms;  /* what a fetch takes that times out */
     int64_t hour_ms;  /* hosts move to other addresses after some; a late robots.txt takes one */
+    bool breaks;      /* a 500 is tried again, and flaky hosts are full of them */
     bool even;        /* addresses have as many hosts each */
     bool far;         /* links lead to other pages of other hosts than their roots, too */
     uint32_t *first;  /* hosts + 1: number of the first page of a host, over all; owned */

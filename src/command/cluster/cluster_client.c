@@ -229,7 +229,7 @@ Result cluster_client_member(ClusterClient *client, uint16_t agent, MemberRecord
 static Result cluster_client_send(ClusterClient *client, uint16_t agent, Buffer *answer)
 {
     WireReader reader;
-    NodeHead head;
+    NodeHead head = {.epoch = 0};
     TransportEvent *event = NULL;
     if (node_link_request(&client->link, "ask", agent, ++client->last) != RESULT_OK) {
         return RESULT_CLOSED;

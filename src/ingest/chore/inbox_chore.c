@@ -364,8 +364,10 @@ static MonoTime acks_chore_due(void *context)
 {
     AcksChore *chore = context;
     mutex_lock(&chore->mutex);
-    MonoTime due = chore->n > ACKS_FEW ? (MonoTime){0} : chore->due;
-    due = chore->n == 0 ? MONO_NEVER : due;
+    MonoTime due = chore->n == 0 ? MONO_NEVER : chore->due;
+    if (chore->n > ACKS_FEW) {
+        due = (MonoTime){0};
+    }
     mutex_unlock(&chore->mutex);
     return due;
 }
