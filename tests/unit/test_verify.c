@@ -16,6 +16,7 @@ typedef struct Crawl {
     WarcEnd end;
     VerifyCounts counts;
     Buffer report;
+    bool lies; /* the last capture is a revisit of another payload */
 } Crawl;
 
 static Result find_twin(void *context, const WarcDigest *payload, WarcOriginal *original)
@@ -45,9 +46,10 @@ static void write_warc(Crawl *crawl, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         char url[64];
         (void)snprintf(url, sizeof url, "http://example.org/%u", i);
-        WarcFetch fetch = sample_fetch(url, "HTTP/1.1 200 OK\r\nA: b\r\n\r\n", url);
-        fetch.started.us += (int64_t)i * 2000000;
         twins = i == n - 1;
+        WarcFetch fetch = sample_fetch(url, "HTTP/1.1 200 OK\r\nA: b\r\n\r\n",
+                                       twins && !crawl->lies ? "http://example.org/0" : url);
+        fetch.started.us += (int64_t)i * 2000000;
         CU_ASSERT_EQUAL(warc_record_fetch(recorder, &fetch, &group), RESULT_OK);
         CU_ASSERT_EQUAL(warc_append(warc, &group, &position), RESULT_OK);
     }
@@ -88,9 +90,9 @@ static void write_pages(Crawl *crawl, unsigned n)
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
 }
 
-static Crawl crawl_new(unsigned n_captures, unsigned n_pages)
+static Crawl crawl_with(unsigned n_captures, unsigned n_pages, bool lies)
 {
-    Crawl crawl = {.root = sample_directory()};
+    Crawl crawl = {.root = sample_directory(), .lies = lies};
     buffer_init(&crawl.report, BUFFER_NO_LIMIT);
     (void)snprintf(crawl.warc.path, sizeof crawl.warc.path, "%.100s/warc", crawl.root.path);
     (void)snprintf(crawl.mdb.path, sizeof crawl.mdb.path, "%.100s/crawl.mdb", crawl.root.path);
@@ -98,6 +100,11 @@ static Crawl crawl_new(unsigned n_captures, unsigned n_pages)
     write_warc(&crawl, n_captures);
     write_pages(&crawl, n_pages);
     return crawl;
+}
+
+static Crawl crawl_new(unsigned n_captures, unsigned n_pages)
+{
+    return crawl_with(n_captures, n_pages, false);
 }
 
 static void crawl_delete(Crawl *crawl)
@@ -322,6 +329,16 @@ static void a_revisit_without_its_original_is_found(void)
     crawl_delete(&crawl);
 }
 
+/* What stands there, of that URL and second, has other bytes. */
+static void a_revisit_of_another_payload_is_found(void)
+{
+    Crawl crawl = crawl_with(20, 20, true);
+    CU_ASSERT_EQUAL(verify(&crawl, false), 2);
+    CU_ASSERT(reports(&crawl, "the original of the revisit is not stored: http://example.org/0"));
+    CU_ASSERT(reports(&crawl, "crawled, but in no WARC file: http://example.org/19"));
+    crawl_delete(&crawl);
+}
+
 static unsigned count(const Crawl *crawl, const char *words)
 {
     unsigned n = 0;
@@ -445,6 +462,7 @@ UNIT_MAIN("verify", {"a sound crawl has no problems", a_sound_crawl_has_no_probl
            a_file_that_ends_before_the_commit_is_found},
           {"indices are compared and repaired", indices_are_compared_and_repaired},
           {"a revisit without its original is found", a_revisit_without_its_original_is_found},
+          {"a revisit of another payload is found", a_revisit_of_another_payload_is_found},
           {"a lost file is one problem with its pages", a_lost_file_is_one_problem_with_its_pages},
           {"a moved file can be declared", a_moved_file_can_be_declared},
           {"a missing folder is told and can be declared",
