@@ -69,7 +69,8 @@ static void what_is_cut_anywhere_is_bad(void)
         CU_ASSERT_PTR_NOT_NULL_FATAL(cut);
         memcpy(cut, out.data, length);
         WireReader reader = wire_reader(cut, length);
-        free_all(wire_get_new_list(&reader, &things, 2, &n), n);
+        Thing *read = wire_get_new_list(&reader, &things, 2, &n);
+        free_all(read, n);
         CU_ASSERT_TRUE(reader.bad);
         CU_ASSERT_EQUAL(wire_get_64(&reader), 0);
         free(cut);
