@@ -100,7 +100,8 @@ static void more_than_is_allowed_is_bad(void)
     size_t n = 0;
     write_two(&out, 1001); /* the first member's most is 1000 */
     CU_ASSERT_TRUE(wire_open(&reader, out.data, out.length));
-    free_all(wire_get_new_list(&reader, &things, 2, &n), n);
+    Thing *read = wire_get_new_list(&reader, &things, 2, &n);
+    free_all(read, n);
     CU_ASSERT_TRUE(reader.bad);
     CU_ASSERT_TRUE(wire_open(&reader, out.data, out.length));
     CU_ASSERT_PTR_NULL(wire_get_new_list(&reader, &things, 1, &n));
