@@ -14,6 +14,15 @@ typedef struct Pair {
     SSL_SESSION *ticket; /* the last that the client got */
 } Pair;
 
+static int64_t time_of(const SSL_SESSION *session)
+{
+#if OPENSSL_VERSION_NUMBER >= 0x30400000L
+    return (int64_t)SSL_SESSION_get_time_ex(session);
+#else
+    return (int64_t)SSL_SESSION_get_time(session);
+#endif
+}
+
 static int ticket_place = -1;
 
 static int on_ticket(SSL *ssl, SSL_SESSION *session)
@@ -102,7 +111,7 @@ static void a_kept_session_is_resumed(void)
     CU_ASSERT_FALSE(connect_with(&pair, NULL));
     CU_ASSERT_PTR_NOT_NULL_FATAL(pair.ticket);
     tls_sessions_put(&sessions, 7, pair.ticket);
-    int64_t now = SSL_SESSION_get_time(pair.ticket);
+    int64_t now = time_of(pair.ticket);
     CU_ASSERT_PTR_NULL(tls_sessions_get(&sessions, 8, now));
     SSL_SESSION *kept = tls_sessions_get(&sessions, 7, now);
     CU_ASSERT_PTR_NOT_NULL_FATAL(kept);
@@ -124,7 +133,7 @@ static void an_expired_session_is_not_offered(void)
     tls_sessions_init(&sessions, ROOM);
     (void)connect_with(&pair, NULL);
     tls_sessions_put(&sessions, 1, pair.ticket);
-    int64_t end = SSL_SESSION_get_time(pair.ticket) + SSL_SESSION_get_timeout(pair.ticket);
+    int64_t end = time_of(pair.ticket) + SSL_SESSION_get_timeout(pair.ticket);
     SSL_SESSION *before = tls_sessions_get(&sessions, 1, end - 1);
     CU_ASSERT_PTR_NOT_NULL(before);
     SSL_SESSION_free(before);
@@ -141,7 +150,7 @@ static void those_not_used_longest_make_room(void)
     pair_init(&pair);
     tls_sessions_init(&sessions, ROOM);
     (void)connect_with(&pair, NULL);
-    int64_t now = SSL_SESSION_get_time(pair.ticket);
+    int64_t now = time_of(pair.ticket);
     tls_sessions_put(&sessions, 0, pair.ticket);
     size_t each = sessions.bytes;
     CU_ASSERT_TRUE(each > 0 && each < 1024);
