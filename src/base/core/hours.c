@@ -14,7 +14,7 @@
 #define HEADER_BYTES 44u
 #define TYPE_BYTES   6u
 #define AHEAD_MOST   (26 * 3600)
-#define LISTED_S     INT64_C(2114380800) /* 2037: a file lists its changes up to then */
+#define RULE_CHANGES (2u * (TIME_ZONE_LAST_YEAR - 1970 + 1))
 
 typedef struct ZoneChange {
     int64_t at_s;
@@ -26,6 +26,141 @@ struct TimeZone {
     size_t n;
     ZoneChange changes[]; /* by time */
 };
+
+/* A day of the year: "M3.5.0", "J60", "59", and a time of it, "/3". */
+typedef struct ZoneRule {
+    char kind; /* 'M', 'J' or 'N' */
+    int month, week, day;
+    int32_t time_s;
+} ZoneRule;
+
+typedef struct RuleReader {
+    const char *at;
+    bool is_bad;
+} RuleReader;
+
+static int rule_reader_number(RuleReader *reader, int most)
+{
+    int n = 0;
+    reader->is_bad |= *reader->at < '0' || *reader->at > '9';
+    while (*reader->at >= '0' && *reader->at <= '9' && n <= most) {
+        n = n * 10 + *reader->at++ - '0';
+    }
+    reader->is_bad |= n > most;
+    return n;
+}
+
+static bool rule_reader_takes(RuleReader *reader, char c)
+{
+    bool is_there = *reader->at == c;
+    reader->at += is_there;
+    return is_there;
+}
+
+/* "-3", "5:30", "+01:00:00". */
+static int32_t rule_reader_time(RuleReader *reader)
+{
+    int sign = *reader->at == '-' ? -1 : 1;
+    reader->at += *reader->at == '-' || *reader->at == '+';
+    int seconds = rule_reader_number(reader, 167) * 3600;
+    seconds += rule_reader_takes(reader, ':') ? rule_reader_number(reader, 59) * 60 : 0;
+    seconds += rule_reader_takes(reader, ':') ? rule_reader_number(reader, 59) : 0;
+    return sign * seconds;
+}
+
+/* "CEST", "<+0330>". */
+static void rule_reader_skip_name(RuleReader *reader)
+{
+    bool is_quoted = *reader->at == '<';
+    const char *begin = reader->at;
+    while (*reader->at != '\0' &&
+           (is_quoted ? *reader->at != '>' : strchr("+-,:0123456789", *reader->at) == NULL)) {
+        reader->at++;
+    }
+    reader->is_bad |= reader->at == begin || (is_quoted && !rule_reader_takes(reader, '>'));
+}
+
+static ZoneRule rule_reader_day(RuleReader *reader)
+{
+    ZoneRule rule = {.kind = *reader->at, .time_s = 2 * 3600};
+    reader->is_bad |= !rule_reader_takes(reader, ',');
+    rule.kind = *reader->at == 'M' || *reader->at == 'J' ? *reader->at++ : 'N';
+    if (rule.kind == 'M') {
+        rule.month = rule_reader_number(reader, 12);
+        reader->is_bad |= !rule_reader_takes(reader, '.');
+        rule.week = rule_reader_number(reader, 5);
+        reader->is_bad |= !rule_reader_takes(reader, '.') || rule.month == 0 || rule.week == 0;
+    }
+    rule.day = rule_reader_number(reader, rule.kind == 'M' ? 6 : 365);
+    if (rule_reader_takes(reader, '/')) {
+        rule.time_s = rule_reader_time(reader);
+    }
+    return rule;
+}
+
+/* Days since 1970 of a day of a month, 1 being January; days of another month count on. */
+static int64_t days_of(int year, int month, int day)
+{
+    struct tm tm = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day};
+    return timegm(&tm) / 86400;
+}
+
+/* When the clocks change, by the clocks of the place. */
+static int64_t zone_rule_s(const ZoneRule *rule, int year)
+{
+    int64_t day = days_of(year, 1, 1) + rule->day;
+    if (rule->kind == 'J') { /* 29 February is not counted */
+        bool is_leap = days_of(year + 1, 1, 1) - days_of(year, 1, 1) == 366;
+        day += is_leap && rule->day >= 60 ? 0 : -1;
+    } else if (rule->kind == 'M') {
+        int64_t first = days_of(year, rule->month, 1);
+        int64_t weekday = ((first + 4) % 7 + 7) % 7; /* 1970 began on a Thursday */
+        day = first + (rule->day - weekday + 7) % 7 + 7 * (rule->week - 1);
+        day -= day >= days_of(year, rule->month + 1, 1) ? 7 : 0;
+    }
+    return day * 86400 + rule->time_s;
+}
+
+static int zone_change_compare(const void *a, const void *b)
+{
+    const ZoneChange *x = a;
+    const ZoneChange *y = b;
+    return (x->at_s > y->at_s) - (x->at_s < y->at_s);
+}
+
+/* "CET-1CEST,M3.5.0,M10.5.0/3": adds the changes behind the last one. */
+static Result time_zone_go_on(TimeZone *zone, const char *text)
+{
+    RuleReader reader = {.at = text};
+    if (*text == '\0') {
+        return RESULT_OK;
+    }
+    rule_reader_skip_name(&reader);
+    int32_t winter_s = -rule_reader_time(&reader);
+    if (*reader.at == '\0' || reader.is_bad) { /* clocks do not change */
+        zone->first_s = zone->n == 0 ? winter_s : zone->first_s;
+        return reader.is_bad ? RESULT_INVALID : RESULT_OK;
+    }
+    rule_reader_skip_name(&reader);
+    int32_t summer_s = *reader.at == ',' ? winter_s + 3600 : -rule_reader_time(&reader);
+    ZoneRule begin = rule_reader_day(&reader);
+    ZoneRule end = rule_reader_day(&reader);
+    if (reader.is_bad || *reader.at != '\0') {
+        return RESULT_INVALID;
+    }
+    int64_t last_s = zone->n == 0 ? INT64_MIN : zone->changes[zone->n - 1].at_s;
+    for (int year = 1970; year <= TIME_ZONE_LAST_YEAR; year++) {
+        ZoneChange both[] = {{zone_rule_s(&begin, year) - winter_s, summer_s},
+                             {zone_rule_s(&end, year) - summer_s, winter_s}};
+        for (size_t i = 0; i < 2; i++) {
+            if (both[i].at_s > last_s) {
+                zone->changes[zone->n++] = both[i];
+            }
+        }
+    }
+    qsort(zone->changes, zone->n, sizeof *zone->changes, zone_change_compare);
+    return RESULT_OK;
+}
 
 static int64_t time_zone_big_endian(const char *bytes, size_t n)
 {
@@ -93,17 +228,10 @@ static bool time_zone_is_possible(const TimeZone *zone)
     return is_good;
 }
 
-/* Whether the changes to come are in the list, as far as the rule at the end of the file has any:
- * "CET-1CEST,M3.5.0,M10.5.0/3". */
-static bool time_zone_is_listed(const TimeZone *zone, const char *rule, size_t length)
-{
-    return memchr(rule, ',', length) == NULL ||
-           (zone->n > 0 && zone->changes[zone->n - 1].at_s >= LISTED_S);
-}
-
 Result time_zone_parse(TimeZone **out, const char *bytes, size_t length)
 {
     ZoneCounts counts;
+    char rule[128] = "";
     size_t old = 0;
     size_t size = 0;
     /* What stands first is for readers of times in 32 bits. */
@@ -120,16 +248,17 @@ Result time_zone_parse(TimeZone **out, const char *bytes, size_t length)
     const char *stop = footer < end && *footer == '\n'
                            ? memchr(footer + 1, '\n', (size_t)(end - footer - 1))
                            : NULL;
-    if (stop == NULL) {
+    if (stop == NULL || (size_t)(stop - footer) > sizeof rule) {
         return RESULT_INVALID;
     }
-    TimeZone *zone = calloc(1, sizeof *zone + counts.times * sizeof *zone->changes);
+    memcpy(rule, footer + 1, (size_t)(stop - footer - 1));
+    TimeZone *zone =
+        calloc(1, sizeof *zone + (counts.times + RULE_CHANGES) * sizeof *zone->changes);
     if (zone == NULL) {
         return RESULT_MEMORY;
     }
     if (!time_zone_take(zone, bytes + HEADER_BYTES, &counts) ||
-        !time_zone_is_listed(zone, footer, (size_t)(stop - footer)) ||
-        !time_zone_is_possible(zone)) {
+        time_zone_go_on(zone, rule) != RESULT_OK || !time_zone_is_possible(zone)) {
         time_zone_delete(zone);
         return RESULT_INVALID;
     }
@@ -337,8 +466,7 @@ static Result hours_text_read(struct HoursText *to, const char **why)
     Result rc = time_zone_open(&to->zone, p);
     to->hours->zone = to->zone;
     if (rc != RESULT_NOT_FOUND && rc != RESULT_OK) {
-        *why =
-            "the file of this time zone cannot be read, or lacks the changes to come (zic -b fat)";
+        *why = "the file of this time zone cannot be read";
     } else if (strchr(p, '/') != NULL || strpbrk(p, ":,-0123456789") == NULL) {
         *why = "there is no such time zone (Area/City of the system's tzdata)";
     }

@@ -11,19 +11,26 @@
 #ifndef BASE_CORE_HOURS_H
 #define BASE_CORE_HOURS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/core/clock.h"
+#include "base/core/result.h"
 
 /* Time zone: how far the clocks of a place are ahead of universal time, and until when.
  *
- * What: read from the system's tzdata by its IANA name ("Europe/Rome"). Its changes are those that
- * the file lists, up to the year 2037 (Debian's and Ubuntu's do); behind them its clocks stay.
+ * What: read from the system's tzdata by its IANA name ("Europe/Rome"). Its changes are a list:
+ * those of the file, and behind them two a year up to TIME_ZONE_LAST_YEAR, by the rule at its end,
+ * since files may leave out what follows from that.
  * Owns: the list. Immutable once read.
  * Threads: any.
- * Errors: RESULT_NOT_FOUND: no zone has this name. RESULT_INVALID: the file is damaged, counts
- * leap seconds, or leaves out what follows from the rule at its end. RESULT_MEMORY, RESULT_IO.
- * Source: RFC 9636 (TZif, versions 2 to 4). */
+ * Errors: RESULT_NOT_FOUND: no zone has this name. RESULT_INVALID: the file is damaged, or counts
+ * leap seconds. RESULT_MEMORY, RESULT_IO.
+ * Source: RFC 9636 (TZif, versions 2 to 4); POSIX 8.3, TZ. */
 
-#define TIME_ZONE_BYTES 65536u /* of a file, at most */
+#define TIME_ZONE_LAST_YEAR 2100
+#define TIME_ZONE_BYTES     65536u /* of a file, at most */
 
 typedef struct TimeZone TimeZone;
 
