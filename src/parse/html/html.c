@@ -2,13 +2,13 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "parse/charset/charset.h"
 #include "parse/charset/charset_span.h"
 #include "parse/css/css.h"
 #include "parse/html/html_tree.h"
 #include "parse/html/html_parser.h"
+#include "parse/html/html_xml.h"
 
 #define DEFAULT_MAX_LINKS      10000
 #define DEFAULT_MAX_LINK_BYTES 2048
@@ -25,22 +25,6 @@ const char *link_kind_name(LinkKind kind)
 #define LINK_KIND_NAME(constant, name, what) [constant] = (name),
     static const char *const names[] = {LINK_KIND_LIST(LINK_KIND_NAME)};
     return kind < LINK_KINDS ? names[kind] : "unknown";
-}
-
-bool html_is_xml(const char *content_type)
-{
-    static const char *const types[] = {"application/xhtml+xml", "application/xml", "text/xml"};
-    if (content_type == NULL) {
-        return false;
-    }
-    const char *p = content_type + strspn(content_type, " \t");
-    size_t n = strcspn(p, "; \t");
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (strlen(types[i]) == n && strncasecmp(p, types[i], n) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static Result need_digest_tree(HtmlParser *p)
@@ -136,13 +120,15 @@ static HtmlSlice html_digest_host(const HtmlParser *p)
     return (HtmlSlice){.bytes = u->href + u->host_start, .length = u->host_end - u->host_start};
 }
 
-/* The links by libxml2, the digest by the skimmer, whose links are dropped. */
-static Result read_by_libxml2(HtmlParser *p, const HtmlSlice *text)
+/* The links by libxml2, the digest by the skimmer, whose links are dropped. RESULT_INVALID: is_xml,
+ * and the text is no XHTML. */
+static Result read_by_libxml2(HtmlParser *p, const HtmlSlice *text, bool is_xml)
 {
     bool digests = !p->options.no_digests;
     Result rc = digests ? need_digest_tree(p) : RESULT_OK;
     if (rc == RESULT_OK) {
-        rc = html_libxml2_read(p->libxml2, text->bytes, text->length, &p->tree);
+        rc = is_xml ? html_xml_read(text->bytes, text->length, &p->tree)
+                    : html_libxml2_read(p->libxml2, text->bytes, text->length, &p->tree);
     }
     if (rc == RESULT_OK && digests) {
         html_tree_begin(p->digest_tree);
@@ -151,16 +137,7 @@ static Result read_by_libxml2(HtmlParser *p, const HtmlSlice *text)
     return rc;
 }
 
-/* XHTML that is served as XML: elements that end at once, CDATA sections. */
-static Result read_xml(HtmlParser *p, const HtmlSlice *text)
-{
-    skim_stream_begin(&p->pieces, p->options.longest_token, true);
-    Result rc = skim_stream_feed(&p->pieces, text->bytes, text->length);
-    skim_stream_end(&p->pieces);
-    return rc;
-}
-
-static Result html_read_text(HtmlParser *p, const HtmlSlice *text)
+static Result html_read_text(HtmlParser *p, const HtmlSlice *text, bool is_xml)
 {
     HtmlSlice host = html_digest_host(p);
     Result rc = p->options.no_digests
@@ -171,11 +148,16 @@ static Result html_read_text(HtmlParser *p, const HtmlSlice *text)
     }
     html_tree_begin(&p->tree);
     html_resolve_late_base(p);
-    if (p->is_xml) {
-        return read_xml(p, text);
+    if (is_xml) {
+        rc = read_by_libxml2(p, text, true);
+        if (rc != RESULT_INVALID) {
+            return rc;
+        }
+        html_tree_begin(&p->tree);
+        html_resolve_late_base(p);
     }
     if (p->libxml2 != NULL) {
-        return read_by_libxml2(p, text);
+        return read_by_libxml2(p, text, false);
     }
     skim(text->bytes, text->length, &p->tree, p->options.no_digests ? NULL : &p->digest);
     return RESULT_OK;
@@ -184,39 +166,39 @@ static Result html_read_text(HtmlParser *p, const HtmlSlice *text)
 /* ---- one page ---- */
 
 /* The text once more, from its beginning. */
-static Result read_again(HtmlParser *p, const HtmlSlice *text)
+static Result read_again(HtmlParser *p, const HtmlSlice *text, bool is_xml)
 {
     html_resolve_restart(p);
-    return html_read_text(p, text);
+    return html_read_text(p, text, is_xml);
 }
 
 static Result html_read_page(HtmlParser *p, const HtmlInput *input, Page *page)
 {
-    p->is_xml = html_is_xml(input->content_type);
+    bool is_xml = html_xml_is_type(input->content_type);
     CharsetSource source = CHARSET_FROM_FALLBACK;
     page->encoding = charset_sniff_source(input->body, input->length, input->content_type, &source);
-    if (p->is_xml && source == CHARSET_FROM_FALLBACK) {
+    if (is_xml && source == CHARSET_FROM_FALLBACK) {
         page->encoding = "UTF-8";
     }
     html_resolve_encoding(p, page->encoding);
     HtmlSlice text;
     Result decoded = html_text_of(p, page->encoding, input->body, input->length, &text);
-    Result rc = html_read_text(p, &text);
+    Result rc = html_read_text(p, &text, is_xml);
     const char *late = p->tree.meta_encoding;
-    if (rc == RESULT_OK && source == CHARSET_FROM_FALLBACK && !p->is_xml && late != NULL &&
+    if (rc == RESULT_OK && source == CHARSET_FROM_FALLBACK && !is_xml && late != NULL &&
         strcmp(late, page->encoding) != 0) {
         /* A meta behind the prescan's reach: what a browser does is to begin again. */
         page->encoding = late;
         html_resolve_encoding(p, late);
         if (charset_ascii_span(input->body, input->length) < input->length) {
             decoded = html_text_of(p, late, input->body, input->length, &text);
-            rc = read_again(p, &text);
+            rc = read_again(p, &text, is_xml);
         } else if (p->has_taken) {
-            rc = read_again(p, &text);
+            rc = read_again(p, &text, is_xml);
         }
     }
     if (rc == RESULT_OK && html_resolve_has_late_base(p)) {
-        rc = read_again(p, &text);
+        rc = read_again(p, &text, is_xml);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -338,7 +320,7 @@ static void html_begin_reading(HtmlParser *p)
 Result html_pieces_begin(HtmlParser *p, const HtmlInput *input)
 {
     p->status = html_parser_begin(p, input);
-    p->is_xml = html_is_xml(input->content_type);
+    p->is_xml = html_xml_is_type(input->content_type);
     p->source = CHARSET_FROM_FALLBACK;
     p->encoding = charset_sniff_source(input->body, input->length, input->content_type, &p->source);
     if (p->is_xml && p->source == CHARSET_FROM_FALLBACK) {

@@ -13,8 +13,8 @@
  * "--!>", quotes in odd places, tags that the text ends within. And it costs a fifth to an eighth.
  * libxml2's SAX parser (use_libxml2) is the reference, which shares no code with ours: the tests
  * compare with it, and parse.html_parser = libxml2 crawls with it. XHTML that is served
- * as XML is read by the skimmer in either case, and so are digests, so that a change of front end
- * makes no page look changed.
+ * as XML is read by libxml2's XML parser in either case (html_xml.h). Digests always come from the
+ * skimmer, so that a change of front end makes no page look changed.
  *
  * A script is not run, and what is in noscript counts. What is beyond a limit is counted, and is
  * never an error.
@@ -29,9 +29,6 @@
 
 /* The word that `ragno check links` prints ("a", "img", ...). */
 const char *link_kind_name(LinkKind kind);
-
-/* Whether a Content-Type header says XML that may be XHTML; value may be NULL. */
-bool html_is_xml(const char *content_type);
 
 /* A zero in options stands for the default. RESULT_MEMORY. */
 Result html_parser_new(HtmlParser **parser, const HtmlOptions *options);

@@ -102,8 +102,7 @@ static const char *read_declaration(SkimStream *s, const char *p, const char *en
         const char *to = skim_comment_end(p + 2, end);
         return to == end ? NULL : to; /* at the end it may be none yet */
     }
-    if (n == sizeof cdata - 1 && memcmp(p, cdata, n) == 0 &&
-        (s->is_xml || s->reader->has_cdata(s->context))) {
+    if (n == sizeof cdata - 1 && memcmp(p, cdata, n) == 0 && s->reader->has_cdata(s->context)) {
         const char *close = memmem(p + n, left - n, "]]>", 3);
         if (close == NULL) {
             return NULL;
@@ -396,7 +395,7 @@ static const char *cut_markup(SkimStream *s, const char *p, const char *end)
         s->place = SKIM_AT_COMMENT;
         return end;
     }
-    if (skim_starts(p, end, "<![CDATA[", 9) && (s->is_xml || s->reader->has_cdata(s->context))) {
+    if (skim_starts(p, end, "<![CDATA[", 9) && s->reader->has_cdata(s->context)) {
         s->reader->text(s->context, p + 9, end - 2, false);
         s->place = SKIM_AT_CDATA;
         return end - 2;

@@ -7,7 +7,7 @@
 #include "parse/charset/charset.h"
 #include "parse/charset/charset_span.h"
 #include "parse/html/html_words.h"
-#include "parse/html/html.h"
+#include "parse/html/html_xml.h"
 #include "parse/text/skim_token.h"
 #include "parse/text/entities.h"
 #include "parse/url/url.h"
@@ -437,7 +437,7 @@ Result visible_read(VisibleReader *reader, const VisibleInput *input, VisiblePag
     visible_main_trim(&r->main, KEEP_BYTES);
     r->marks.n_headings = 0;
     /* As a browser: a meta behind the prescan's reach makes it begin again. */
-    bool is_xml = html_is_xml(input->content_type);
+    bool is_xml = html_xml_is_type(input->content_type);
     CharsetSource source = CHARSET_FROM_FALLBACK;
     page->encoding = charset_sniff_source(input->body, input->length, input->content_type, &source);
     bool guessed = source == CHARSET_FROM_FALLBACK;
