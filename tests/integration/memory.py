@@ -105,7 +105,7 @@ def many_hosts(report, path):
 
 
 def large_bodies(report, path):
-    pages = 4000 if harness.FULL else 150  # twice the budget
+    pages = 4000 if harness.FULL else 400
     with harness.Web(path, hosts=pages // 2, addresses=500, pages=pages,
                      page_bytes=1000000) as web:
         result = watched(crawl_of(web, path + "/crawl", 64))
@@ -263,9 +263,8 @@ def a_limit_of_a_cgroup(report, path):
     pages = 100000 if harness.FULL else 8000
     in_a_cgroup(report, path, f"{pages} pages {name}",
                 dict(hosts=400, addresses=200, pages=pages, skew=0.5))
-    large = 400 if harness.FULL else 250
-    in_a_cgroup(report, path, f"{large} pages of 1 MB {name}",
-                dict(hosts=large // 2, addresses=200, pages=large, page_bytes=1000000))
+    in_a_cgroup(report, path, f"400 pages of 1 MB {name}",
+                dict(hosts=200, addresses=200, pages=400, page_bytes=1000000))
 
 
 def shown(report, path):

@@ -8,10 +8,12 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -361,6 +363,25 @@ static void a_closed_database_has_few_free_pages(void)
     check_filled(path);
 }
 
+/* A file size limit stands for the full disk. */
+static void a_full_disk_leaves_the_database_as_it_is(void)
+{
+    char path[FOLDER_BYTES];
+    PageDB *db = NULL;
+    struct rlimit limit, before;
+    folder_name(path, "growfull");
+    uint64_t pages = fill_loosely(path, &db);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = pages * 4096 / 4; /* a part of the copy */
+    CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &before), 0);
+    CU_ASSERT(file_pages(path) >= pages);
+    check_filled(path);
+}
+
 /* The other process says by a byte that it has the database open, and has it until the pipe to it
  * is closed; then it ends with 0 if its snapshot was whole all the time. */
 static void hold_open(const char *path, int told, int until)
@@ -415,5 +436,6 @@ UNIT_MAIN("page_db_growth",
           {"a stream sees what comes behind it", a_stream_sees_what_comes_behind_it},
           {"threads work across growth", threads_work_across_growth},
           {"a closed database has few free pages", a_closed_database_has_few_free_pages},
+          {"a full disk leaves the database as it is", a_full_disk_leaves_the_database_as_it_is},
           {"a database that another process reads stays in its place",
            a_database_that_another_process_reads_stays_in_its_place})

@@ -138,8 +138,9 @@ static bool place_walk_take_line(void *context, const CdxjEntry *entry)
     bool is_later =
         place.date > known->date ||
         (place.date == known->date && place.file == known->file && place.offset > known->offset);
-    bool as_known = ((place.offset ^ known->offset) & OF_VISIT) == 0;
-    if (as_known ? is_later : place.offset > known->offset) {
+    bool is_of_visit = (place.offset & OF_VISIT) != 0;
+    bool is_like_known = ((place.offset ^ known->offset) & OF_VISIT) == 0;
+    if (is_like_known ? is_later : is_of_visit) {
         *known = place;
     }
     return true;
