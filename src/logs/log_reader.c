@@ -133,20 +133,13 @@ static void close_source(Source *source)
     *source = (Source){.fd = -1};
 }
 
-static bool log_reader_ends_with(const char *name, const char *end)
-{
-    size_t n = strlen(name);
-    size_t m = strlen(end);
-    return n > m && strcmp(name + n - m, end) == 0;
-}
-
 static Result open_source(Source *source, const char *path)
 {
     *source = (Source){.fd = open(path, O_RDONLY | O_CLOEXEC)};
     if (source->fd < 0) {
         return result_of_errno(errno);
     }
-    if (log_reader_ends_with(path, ".gz")) {
+    if (file_name_ends_with(path, ".gz")) {
         source->gz = gzdopen(source->fd, "rb");
         if (source->gz == NULL) {
             close_source(source);
@@ -154,7 +147,7 @@ static Result open_source(Source *source, const char *path)
         }
         source->fd = -1; /* it is the gzFile's */
         (void)gzbuffer(source->gz, (unsigned)BLOCK_BYTES);
-    } else if (log_reader_ends_with(path, ".zst")) {
+    } else if (file_name_ends_with(path, ".zst")) {
         source->zst = ZSTD_createDStream();
         source->packed = malloc(BLOCK_BYTES);
         if (source->zst == NULL || source->packed == NULL) {

@@ -225,6 +225,13 @@ static double file_go_through(const char *path, bool removes)
     return bytes;
 }
 
+bool file_name_ends_with(const char *name, const char *suffix)
+{
+    size_t n = strlen(name);
+    size_t m = strlen(suffix);
+    return n > m && memcmp(name + n - m, suffix, m) == 0;
+}
+
 void file_remove(const char *path)
 {
     (void)file_go_through(path, true);

@@ -53,6 +53,8 @@ Result file_copy(int from, uint64_t at, uint64_t n, int to);
 /* Calls visit with the name of each regular file of a folder, links to such ones included, until it
  * does not return RESULT_OK. RESULT_NOT_FOUND: there is no such folder; or what visit returned. */
 Result file_walk(const char *path, Result (*visit)(void *context, const char *name), void *context);
+/* Whether a name ends with suffix, and has something before it. */
+bool file_name_ends_with(const char *name, const char *suffix);
 /* Removes a file, or a folder with all that is in it; links are not followed. */
 void file_remove(const char *path);
 /* What it takes on the disk: bytes of all blocks. */

@@ -322,7 +322,7 @@ static int warc_export_run(const TextExport *command)
     OutputFile output;
     Progress progress;
     PartCounts counts = {.records = 0};
-    bool zstd = command->output != NULL && warc_name_ends_with(command->output, ".zst");
+    bool zstd = command->output != NULL && file_name_ends_with(command->output, ".zst");
     Result rc = output_file_open(&output, "export", command->output);
     if (rc != RESULT_OK) {
         return EXIT_IO;

@@ -235,8 +235,8 @@ static int text_export_run(TextCommand *command)
     options->writer.data = command->data;
     options->pages.language = !command->no_language && text_language_load();
     if (archive->output != NULL) {
-        bool zstd = warc_name_ends_with(archive->output, ".zst");
-        options->writer.compressed = zstd || warc_name_ends_with(archive->output, ".gz");
+        bool zstd = file_name_ends_with(archive->output, ".zst");
+        options->writer.compressed = zstd || file_name_ends_with(archive->output, ".gz");
         options->writer.compression = zstd ? WARC_ZSTD : WARC_GZIP;
     }
     WallTime started = wall_now();

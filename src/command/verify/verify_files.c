@@ -336,7 +336,7 @@ typedef struct Orphans {
 static Result orphans_visit(void *context, const char *name)
 {
     Orphans *orphans = context;
-    return warc_name_ends_with(name, INDEX_SUFFIX) && !has_warc(orphans->directory, name)
+    return file_name_ends_with(name, INDEX_SUFFIX) && !has_warc(orphans->directory, name)
                ? buffer_append(&orphans->names, name, strlen(name) + 1)
                : RESULT_OK;
 }

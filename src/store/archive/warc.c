@@ -136,7 +136,7 @@ static Result recover_file(Recovery *recovery, const WarcFile *file, WarcCurrent
 static Result remove_left_over(void *directory, const char *name)
 {
     Path path;
-    if (warc_name_ends_with(name, ".cdxj.new")) {
+    if (file_name_ends_with(name, ".cdxj.new")) {
         (void)unlink(file_path(&path, "%s/%s", (const char *)directory, name));
     }
     return RESULT_OK;

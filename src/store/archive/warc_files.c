@@ -77,7 +77,7 @@ static Result warc_files_inspect(const char *directory, WarcFile *file)
 
 static Result warc_files_add_file(WarcFileList *list, const char *entry)
 {
-    bool open = warc_name_ends_with(entry, WARC_OPEN_SUFFIX);
+    bool open = file_name_ends_with(entry, WARC_OPEN_SUFFIX);
     WarcCompression compression = WARC_GZIP;
     char *name = strndup(entry, strlen(entry) - (open ? strlen(WARC_OPEN_SUFFIX) : 0));
     if (name == NULL) {

@@ -325,8 +325,8 @@ static Result cdxj_search_file(void *context, const char *name)
     Path path;
     const char *text = NULL;
     uint64_t length = 0;
-    bool sorted = warc_name_ends_with(name, ".cdxj");
-    if (search->stop || (!sorted && !warc_name_ends_with(name, ".cdxj.open"))) {
+    bool sorted = file_name_ends_with(name, ".cdxj");
+    if (search->stop || (!sorted && !file_name_ends_with(name, ".cdxj.open"))) {
         return RESULT_OK;
     }
     Result rc =

@@ -60,7 +60,7 @@ static Result sources_add_index(void *context, const char *name)
 {
     const SourceFolder *folder = context;
     Path path;
-    return warc_name_ends_with(name, ".cdxj")
+    return file_name_ends_with(name, ".cdxj")
                ? sources_add(folder->sources, file_path(&path, "%s/%s", folder->path, name))
                : RESULT_OK;
 }
@@ -206,7 +206,7 @@ static Result dedup_source_read(const char *path,
 {
     DedupReading reading = {.found = found, .context = context, .path = path};
     buffer_init(&reading.scratch, BUFFER_NO_LIMIT);
-    Result rc = warc_name_ends_with(path, ".wacz") ? reading_wacz(&reading)
+    Result rc = file_name_ends_with(path, ".wacz") ? reading_wacz(&reading)
                                                    : reading_part(&reading, 0, UINT64_MAX);
     buffer_destroy(&reading.scratch);
     *others = reading.others;

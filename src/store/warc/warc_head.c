@@ -7,13 +7,6 @@
 
 #define SUFFIX ".warc"
 
-bool warc_name_ends_with(const char *text, const char *suffix)
-{
-    size_t n = strlen(text);
-    size_t m = strlen(suffix);
-    return n > m && memcmp(text + n - m, suffix, m) == 0;
-}
-
 /* Appends the value of the placeholder at *at ("{serial:05}") and moves *at behind it. */
 static Result append_placeholder(const char **at, WallTime date, uint32_t serial, const char *host,
                                  Buffer *out, bool *has_serial)
@@ -58,7 +51,7 @@ Result warc_name_make(const char *pattern, WallTime date, uint32_t serial, const
         out.length = stem + strlen(SUFFIX);
         out.data[out.length] = '\0';
     }
-    bool is_warc = warc_name_ends_with(buffer_string(&out), SUFFIX);
+    bool is_warc = file_name_ends_with(buffer_string(&out), SUFFIX);
     if (rc == RESULT_OK) {
         rc = buffer_append_string(&out, warc_compression_suffix(compression));
     }

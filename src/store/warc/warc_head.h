@@ -36,8 +36,6 @@ Result warc_name_make(const char *pattern, WallTime date, uint32_t serial, const
  * returns its text. */
 const char *warc_path(Path *path, const char *directory, const char *name, bool open);
 const char *warc_index_path(Path *path, const char *directory, const char *name, bool open);
-/* Whether text ends with suffix and has something before it. */
-bool warc_name_ends_with(const char *text, const char *suffix);
 
 /* What a revisit record refers to: the first record that held a payload.
  *
