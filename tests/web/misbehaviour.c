@@ -111,7 +111,7 @@ static const Misbehaviour misbehaviour_table[] = {
      "500, 502 or 504 for every page but the root",
      "tries again, ever slower, parks the host at last", "2 turn + 1 failure + 1 rest"},
     {"server-recovers", TRICK_PAGES, trick_server_recovers,
-     "500, 502 or 504 for four requests, then every page", "slows down, then gets every page",
+     "503 for four requests, then every page", "slows down, then gets every page",
      "8 turn + 1 failure + 1 rest"},
     {"session", TRICK_PAGES, trick_session, "links carry a session id, another one on each visit",
      "stops by pages per host, duplicates or as a trap", "1 level"},

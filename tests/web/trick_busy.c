@@ -75,7 +75,7 @@ void trick_server_recovers(const TrickCall *call, Reply *reply)
     if (call->path_length == 1) {
         finish_root(call, reply, 6);
     } else if (call->visit <= (is_numbered(call) ? 4u : 2u)) {
-        reply_finish_status(reply, server_errors[call->visit % 3], "");
+        reply_finish_status(reply, 503, "");
     } else {
         finish_page(call, reply);
     }
