@@ -152,7 +152,7 @@ static void the_more_wait_the_sooner_a_new_host_that_drips_is_known(void)
 }
 
 /* Bodies that were paused as soon as they came: nothing is known of their rates. Of those of 1, 2,
- * ... 40 times 4 kB none that holds little goes, and one by each look. */
+ * ... 40 times 4 kB none that holds little goes, and one by each look; every second host fails. */
 static void bodies_that_hold_a_gate_closed_make_room_largest_first(void)
 {
     enum { BODIES = 40, GATE = 2400 * 1024 };
@@ -163,6 +163,7 @@ static void bodies_that_hold_a_gate_closed_make_room_largest_first(void)
     for (size_t i = 0; i < BODIES; i++) {
         w->transfers[i].timer.paused = w->transfers[i].timer.start;
         w->transfers[i].timer.bytes = (i + 1) * 4096;
+        w->visit_states[i].turn.standing = i % 2 == 0 ? STANDING_ILL : STANDING_NEW;
         byte_gate_move(&w->results[i].cost.share, &gate, (i + 1) * 4096);
     }
     size_t left = BODIES;
@@ -175,6 +176,7 @@ static void bodies_that_hold_a_gate_closed_make_room_largest_first(void)
         CU_ASSERT_PTR_NULL(crowding_next(&w->crowding, now));
         if (transfer != NULL) {
             CU_ASSERT_PTR_EQUAL(transfer, &w->transfers[--left]);
+            CU_ASSERT_EQUAL(transfer->late, left % 2 == 0 ? LATE_SLOW : LATE_ROOM);
             byte_gate_move(&w->results[left].cost.share, NULL, 0);
             transfer->visit_state = NULL;
         }

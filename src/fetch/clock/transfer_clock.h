@@ -70,7 +70,8 @@ typedef enum TransferLate {
     LATE_CONNECT,
     LATE_FIRST_BYTE,
     LATE_SLOW,
-    LATE_TOTAL
+    LATE_TOTAL,
+    LATE_ROOM /* it was not: it was in the way of others, and nobody's fault */
 } TransferLate;
 
 #define TRANSFER_MARKS 4u /* of a window: what had come by when */

@@ -231,24 +231,27 @@ static Transfer *largest_body(const Crowding *crowding)
     return most < byte_gate_limit(crowding->options->gate) / 2 ? largest : NULL;
 }
 
-/* What holds the gate closed. */
-static Transfer *slow_body(Crowding *crowding, MonoTime now)
+/* What holds the gate closed, and for what it goes. */
+static Transfer *held_body(Crowding *crowding, MonoTime now, TransferLate *late)
 {
     const FetcherOptions *options = crowding->options;
-    SlowOnes slow = {.count = 0};
-    if (is_gate_closed(crowding) && byte_gate_runs_dry(options->gate)) {
-        slow = slow_ones(crowding, STANDING_SLOW_BYTES, now);
-        StandingShares shares = standing_shares(options->shares);
-        size_t most =
-            standing_most(&shares, STANDING_ILL, byte_gate_limit(options->gate)) / options->threads;
-        if (slow.bytes > most) {
-            return slow.slowest;
-        }
-        bool stalls = crowding->stalls;
-        crowding->stalls = false;
-        return stalls ? largest_body(crowding) : NULL;
+    *late = LATE_SLOW;
+    if (!is_gate_closed(crowding) || !byte_gate_runs_dry(options->gate)) {
+        return NULL;
     }
-    return NULL;
+    SlowOnes slow = slow_ones(crowding, STANDING_SLOW_BYTES, now);
+    StandingShares shares = standing_shares(options->shares);
+    size_t most =
+        standing_most(&shares, STANDING_ILL, byte_gate_limit(options->gate)) / options->threads;
+    if (slow.bytes > most) {
+        return slow.slowest;
+    }
+    Transfer *largest = crowding->stalls ? largest_body(crowding) : NULL;
+    crowding->stalls = false;
+    if (largest != NULL && largest->visit_state->turn.standing != STANDING_ILL) {
+        *late = LATE_ROOM;
+    }
+    return largest;
 }
 
 Transfer *crowding_next(Crowding *crowding, MonoTime now)
@@ -260,16 +263,17 @@ Transfer *crowding_next(Crowding *crowding, MonoTime now)
         atomic_fetch_add_explicit(&crowding->n_new, 1, memory_order_relaxed);
         return transfer;
     }
+    TransferLate late = LATE_SLOW;
     transfer = slow_connection(crowding, now);
     if (transfer == NULL) {
-        transfer = slow_body(crowding, now);
+        transfer = held_body(crowding, now, &late);
     } else if (transfer->visit_state->turn.standing == STANDING_NEW && crowding->crowd.n_new > 0) {
         crowding->crowd.n_new--;
     } else {
         crowding->crowd.n_proven--;
     }
     if (transfer != NULL) {
-        transfer->late = LATE_SLOW;
+        transfer->late = late;
         transfer->made_room = true;
         atomic_fetch_add_explicit(&crowding->n_slow, 1, memory_order_relaxed);
     }

@@ -17,7 +17,8 @@
  *    STANDING_SLOW_BYTES a second while it was not paused. Who is paused shows nothing of its rate;
  *    so when the gate has not opened for CROWDING_STALL_MS, the body that holds most is broken off
  *    by each look until it does: not one that holds little, which frees nothing, nor one that fills
- *    half of the gate alone, which has its turn.
+ *    half of the gate alone, which has its turn. It is asked for again and not charged with it,
+ *    unless its host is one of those that fail.
  *
  * Owns: nothing; transfers are the pool's.
  * Threads: one fetching thread; any thread reads the counters. Times are those of its run clock. */

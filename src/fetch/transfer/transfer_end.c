@@ -146,6 +146,10 @@ static FetchClass class_of_code(Transfer *transfer, CURLcode code)
     if (transfer->late == LATE_CONNECT) {
         return FETCH_CONNECT_TIME;
     }
+    if (transfer->late == LATE_ROOM) {
+        transfer->local_errno = ENOMEM;
+        return FETCH_LOCAL;
+    }
     if (transfer->late != LATE_NOT) {
         return transfer->late == LATE_SLOW ? FETCH_SLOW : FETCH_TIMEOUT;
     }
@@ -218,7 +222,8 @@ static const char *error_text(const Transfer *transfer, CURLcode code)
                                        [LATE_CONNECT] = "no connection in fetch.connect_timeout",
                                        [LATE_FIRST_BYTE] = "no byte in fetch.first_byte_timeout",
                                        [LATE_SLOW] = "slower than fetch.slow_rate",
-                                       [LATE_TOTAL] = "not whole in fetch.total_timeout"};
+                                       [LATE_TOTAL] = "not whole in fetch.total_timeout",
+                                       [LATE_ROOM] = "memory stayed full"};
     int os_error = transfer->local_errno != 0 ? transfer->local_errno : os_error_of(transfer);
     if (transfer->refused_address) {
         return "a special address, and not one of fetch.allow_addresses";
@@ -228,6 +233,9 @@ static const char *error_text(const Transfer *transfer, CURLcode code)
     }
     if (transfer->would_repeat) {
         return "the server refused the stream, or closed a kept connection";
+    }
+    if (transfer->late == LATE_SLOW && transfer->made_room) {
+        return "slow, and others waited for its connection or its memory";
     }
     if (transfer->late != LATE_NOT) {
         return late[transfer->late];
