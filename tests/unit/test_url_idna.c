@@ -1,4 +1,3 @@
-#include <idn2.h>
 #include <string.h>
 
 #include "parse/url/url.h"
@@ -134,99 +133,64 @@ static void joiners_stand_where_scripts_need_them(void)
     check_names(names);
 }
 
+/* Appends the ASCII form of code points, up to a 0. */
+static Result to_ascii(const uint32_t *codes, Url *url)
+{
+    Buffer name = {.limit = 64};
+    for (; *codes != 0; codes++) {
+        CU_ASSERT_EQUAL(buffer_append_code_point(&name, *codes), RESULT_OK);
+    }
+    Result rc = url_idna_append(url, name.data, name.length);
+    buffer_destroy(&name);
+    return rc;
+}
+
+static void expect_the_same_name(const uint32_t *one, const uint32_t *other)
+{
+    Url urls[2] = {{.href = NULL}, {.href = NULL}};
+    CU_ASSERT_EQUAL(to_ascii(one, &urls[0]), RESULT_OK);
+    CU_ASSERT_EQUAL(to_ascii(other, &urls[1]), RESULT_OK);
+    CU_ASSERT_EQUAL(urls[0].length, urls[1].length);
+    CU_ASSERT(memcmp(urls[0].href, urls[1].href, urls[0].length) == 0);
+    url_destroy(&urls[0]);
+    url_destroy(&urls[1]);
+}
+
 static void composition_is_canonical(void)
 {
-    static const struct {
-        uint32_t in[5];
-        size_t n_in;
-        uint32_t out[5];
-        size_t n_out;
-    } cases[] = {
-        {{'e', 0x301, 0x323}, 3, {0x1EB9, 0x301}, 2}, /* reordered, then composed */
-        {{0xE9, 0x323}, 2, {0x1EB9, 0x301}, 2},       /* taken apart first */
-        {{'a', 0x302, 0x301}, 3, {0x1EA5}, 1},        /* twice */
-        {{'a', 0x315, 0x300}, 3, {0xE0, 0x315}, 2},
-        {{'a', 0x334, 0x301, 0x302}, 4, {0xE1, 0x334, 0x302}, 3}, /* 0x302 is blocked */
-        {{0x1100, 0x1161, 0x11A8}, 3, {0xAC01}, 1},
-        {{0xAC00, 0x11A7}, 2, {0xAC00, 0x11A7}, 2}, /* no trailing consonant */
-        {{0x301, 'a'}, 2, {0x301, 'a'}, 2},
-        {{0x9C7, 0x9BE}, 2, {0x9CB}, 1}, /* two starters */
+    static const uint32_t cases[][2][6] = {
+        {{'e', 0x301, 0x323}, {0x1EB9, 0x301}}, /* reordered, then composed */
+        {{0xE9, 0x323}, {0x1EB9, 0x301}},       /* taken apart first */
+        {{'a', 0x302, 0x301}, {0x1EA5}},        /* twice */
+        {{'a', 0x315, 0x300}, {0xE0, 0x315}},
+        {{'a', 0x334, 0x301, 0x302}, {0xE1, 0x334, 0x302}}, /* 0x302 is blocked */
+        {{0x1100, 0x1161, 0x11A8}, {0xAC01}},
+        {{0x995, 0x9C7, 0x9BE}, {0x995, 0x9CB}}, /* two starters */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        UrlCodes out = {.at = NULL};
-        CU_ASSERT_EQUAL(url_nfc(cases[i].in, cases[i].n_in, &out), RESULT_OK);
-        CU_ASSERT_EQUAL(out.n, cases[i].n_out);
-        CU_ASSERT(out.n == cases[i].n_out &&
-                  memcmp(out.at, cases[i].out, out.n * sizeof *out.at) == 0);
-        url_codes_destroy(&out);
+        expect_the_same_name(cases[i][0], cases[i][1]);
     }
 }
 
-static size_t put_utf8(char *to, uint32_t c)
+/* Whatever ICU this runs with: those of Debian 12 and Ubuntu 24.04 are older. */
+static void characters_are_mapped_as_unicode_16_says(void)
 {
-    if (c < 0x80) {
-        to[0] = (char)c;
-        return 1;
+    static const uint32_t cases[][2] = {
+        {0x4C0, 0x4CF},     {0x10A0, 0x2D00},  {0x10C5, 0x2D25},  {0x1E9E, 0xDF},
+        {0x2132, 0x214E},   {0x2183, 0x2184},  {0x2F868, 0x36FC}, {0x2F874, 0x5F53},
+        {0x2F91F, 0x243AB}, {0x2F95F, 0x7AEE}, {0x2F9BF, 0x45D7}, {0xAD, 0x180E},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        expect_the_same_name((const uint32_t[]){'a', cases[i][0], 0xE9, 0},
+                             (const uint32_t[]){'a', cases[i][1], 0xE9, 0});
     }
-    if (c < 0x800) {
-        to[0] = (char)(0xC0 | c >> 6);
-        to[1] = (char)(0x80 | (c & 63));
-        return 2;
-    }
-    to[0] = (char)(0xE0 | c >> 12);
-    to[1] = (char)(0x80 | (c >> 6 & 63));
-    to[2] = (char)(0x80 | (c & 63));
-    return 3;
-}
-
-/* libidn2 is stricter, but where it answers and no right-to-left letter or capital sharp s is in
- * play (it checks bidi by label and has an older table), it must answer the same. */
-static void libidn2_agrees_where_it_answers(void)
-{
-    static const uint32_t blocks[][2] = {
-        {'a', 'z'},       {0xC0, 0x24F},    {0x300, 0x345},   {0x370, 0x3FF},   {0x400, 0x52F},
-        {0x900, 0x97F},   {0xE00, 0xE7F},   {0x1100, 0x11FF}, {0x1E00, 0x1E99}, {0x1EA0, 0x1FFF},
-        {0x3041, 0x30FF}, {0x4E00, 0x9FFF}, {0xAC00, 0xD7A3}, {0xF900, 0xFAD9}, {0xFF00, 0xFFEF}};
-    const size_t n_blocks = sizeof blocks / sizeof *blocks;
-    uint64_t state = 99;
-    size_t n_same = 0;
-    size_t n_different = 0;
-    for (size_t round = 0; round < 100000; round++) {
-        char text[64];
-        size_t n = 0;
-        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        uint64_t random = state >> 20;
-        size_t n_codes = 1 + random % 5;
-        for (size_t i = 0; i < n_codes; i++) {
-            random = random * 25214903917u + 11;
-            const uint32_t *block = blocks[(random >> 18) % n_blocks];
-            n +=
-                put_utf8(text + n, block[0] + (uint32_t)(random >> 30) % (block[1] - block[0] + 1));
-        }
-        text[n] = '\0';
-        char *expect = NULL;
-        if (idn2_to_ascii_8z(text, &expect, IDN2_NONTRANSITIONAL | IDN2_NFC_INPUT) != IDN2_OK) {
-            continue;
-        }
-        Url url;
-        url_init(&url);
-        Result rc = url_idna_append(&url, text, n);
-        bool same = rc == RESULT_OK && url.length == strlen(expect) &&
-                    memcmp(url.href, expect, url.length) == 0;
-        n_same += same;
-        n_different += !same;
-        url_destroy(&url);
-        idn2_free(expect);
-    }
-    CU_ASSERT(n_same > 20000);
-    CU_ASSERT_EQUAL(n_different, 0);
 }
 
 static void no_name_is_longer_than_the_bound(void)
 {
     static char text[5000];
     for (size_t i = 0; i + 1 < sizeof text; i += 2) {
-        memcpy(text + i, "\xC3\xA9", 2);
+        memcpy(text + i, i % 64 == 0 ? ".a" : "\xC3\xA9", 2);
     }
     Url url;
     url_init(&url);
@@ -240,5 +204,5 @@ UNIT_MAIN("url_idna", {"names are mapped and encoded", names_are_mapped_and_enco
           {"directions may not be mixed", directions_may_not_be_mixed},
           {"joiners stand where scripts need them", joiners_stand_where_scripts_need_them},
           {"composition is canonical", composition_is_canonical},
-          {"libidn2 agrees where it answers", libidn2_agrees_where_it_answers},
+          {"characters are mapped as Unicode 16 says", characters_are_mapped_as_unicode_16_says},
           {"no name is longer than the bound", no_name_is_longer_than_the_bound})
