@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <spawn.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -651,6 +652,7 @@ void parts_delete(AgentParts *parts)
     denial_list_destroy(&parts->denials);
     revisits_delete(parts->revisits);
     revival_delete(parts->revival);
+    (void)malloc_trim(0); /* what all these had: an index is sorted within it */
     if (archive_close(parts->archive) != RESULT_OK) {
         LOG_ERROR("archive", "the last WARC file stays open", "next=\"resume the crawl\"");
     }
