@@ -16,8 +16,7 @@
  * Owns: its parts.
  * Memory: about 250 bytes for each host of the log, the window, and the rules of robots.txt.
  * Threads: one; the crawl may be running. */
-#ifndef AUDIT_AUDIT_H
-#define AUDIT_AUDIT_H
+#pragma once
 
 #include "audit/audit_delays.h"
 #include "audit/audit_hosts.h"
@@ -121,5 +120,3 @@ typedef struct Audit {
  * audit is to be destroyed in any case. */
 Result audit_run(Audit *audit, const AuditOptions *options, PageDB *db, Buffer *error);
 void audit_destroy(Audit *audit);
-
-#endif

@@ -5,8 +5,7 @@
  * the log tells of all. What was owed before earlier requests is known from their own lines only.
  * Owns: the configurations, and the changes.
  * Threads: one. */
-#ifndef AUDIT_AUDIT_DELAYS_H
-#define AUDIT_AUDIT_DELAYS_H
+#pragma once
 
 #include "audit/audit_hosts.h"
 #include "base/core/clock.h"
@@ -128,5 +127,3 @@ typedef struct AuditPause {
 
 /* Judges the pauses before fetch, and remembers it. Findings are added when fetch is selected. */
 AuditPause audit_pauses_add(AuditPauses *pauses, AuditFetch *fetch, AuditFindings *findings);
-
-#endif

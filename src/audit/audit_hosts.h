@@ -6,8 +6,7 @@
  * Owns: all hosts and addresses, and the rules of robots.txt that hosts hold.
  * Threads: one.
  * Errors: RESULT_MEMORY. */
-#ifndef AUDIT_AUDIT_HOSTS_H
-#define AUDIT_AUDIT_HOSTS_H
+#pragma once
 
 #include "base/core/clock.h"
 #include "base/memory/map.h"
@@ -200,5 +199,3 @@ bool audit_whom_is_host(const AuditWhom *whom, const char *origin);
 bool audit_whom_is_address(const AuditWhom *whom, const IpAddress *address);
 /* The origin that differs by the fewest letters; NULL: none is near. */
 const char *audit_whom_nearest(const AuditWhom *whom, const AuditHosts *hosts);
-
-#endif

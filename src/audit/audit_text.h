@@ -2,8 +2,7 @@
  *
  * What: tells breaches, figures, the closest calls and the verdict.
  * Threads: one. */
-#ifndef AUDIT_AUDIT_TEXT_H
-#define AUDIT_AUDIT_TEXT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -32,5 +31,3 @@ Result audit_write(const Audit *audit, ReportForm form, Buffer *out);
 /* "2026-01-31 12:00:00.123" (UTC). */
 #define AUDIT_TIME_BYTES 32
 const char *audit_text_time(WallTime time, char text[AUDIT_TIME_BYTES]);
-
-#endif

@@ -3,10 +3,7 @@
  * What: audit/audit.h does the work; this command reads the options and prints the verdict.
  * Threads: main.
  * Errors: exit status 0 no breach; 1 a breach; 2 usage; 3 there is no log. */
-#ifndef COMMAND_AUDIT_COMMAND_H
-#define COMMAND_AUDIT_COMMAND_H
+#pragma once
 
 /* argv[0] is "audit". Returns the exit status: 0 no breach, 1 a breach, 2 wrong usage, 3 no log. */
 int audit_main(int argc, char **argv);
-
-#endif

@@ -14,12 +14,9 @@
  * Threads: main. Only reads, in short transactions.
  * Errors: exit status 0 told; 2 usage; 3 cannot be read or written; 17 damaged, or of another
  * format version. */
-#ifndef COMMAND_COMPARE_COMMAND_H
-#define COMMAND_COMPARE_COMMAND_H
+#pragma once
 
 #define COMPARE_MOST 4000000u /* gone pages whose contents are remembered: 100 MB */
 
 /* argv[0] is "compare". Returns the exit status. */
 int compare_main(int argc, char **argv);
-
-#endif

@@ -8,9 +8,6 @@
  * Threads: main.
  * Errors: exit status 0; 1 the audit found a breach of politeness (the letter says so); 2 usage;
  * 3 cannot be read; or what the erasure came to. */
-#ifndef COMMAND_COMPLAINT_COMMAND_H
-#define COMMAND_COMPLAINT_COMMAND_H
+#pragma once
 
 int complaint_main(int argc, char **argv);
-
-#endif

@@ -6,9 +6,6 @@
  * Without an archive the files that the database keeps are read, and the answer says so. --changed
  * compares what was denied at the capture with what the site's files say now.
  * The strictest statement holds: one that denies wins over any that allows. */
-#ifndef COMMAND_CONSENT_COMMAND_H
-#define COMMAND_CONSENT_COMMAND_H
+#pragma once
 
 int consent_main(int argc, char **argv);
-
-#endif

@@ -2,13 +2,10 @@
  *
  * What: reads options, configuration and environment, and runs the agent (crawl/agent/agent.h).
  * Threads: main. */
-#ifndef COMMAND_CRAWL_H
-#define COMMAND_CRAWL_H
+#pragma once
 
 #include <stdio.h>
 
 int crawl_main(int argc, char **argv);
 /* `ragno --help`: fits a screen. */
 void crawl_usage(FILE *out);
-
-#endif

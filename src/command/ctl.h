@@ -4,8 +4,7 @@
  * what the words mean (crawl/desk), so an old `ragno ctl` can send words that only a newer crawl
  * knows.
  * Threads: main. */
-#ifndef COMMAND_CTL_H
-#define COMMAND_CTL_H
+#pragma once
 
 int ctl_main(int argc, char **argv);
 
@@ -16,5 +15,3 @@ int ctl_main(int argc, char **argv);
  * Threads: main. */
 
 int status_main(int argc, char **argv);
-
-#endif

@@ -6,10 +6,7 @@
  * Threads: main, and those of the computation.
  * Errors: exit status 0 done; 1 the precision was not reached (the pages are printed all the same);
  * 2 usage; 3 cannot be read, or the disk is full; 17 damaged, or another format version. */
-#ifndef COMMAND_RANK_H
-#define COMMAND_RANK_H
+#pragma once
 
 /* argv[0] is "rank". Returns the exit status. */
 int rank_main(int argc, char **argv);
-
-#endif

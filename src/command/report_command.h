@@ -2,10 +2,7 @@
  *
  * What: gathers the report (report/gather) and writes it (report/tell).
  * Threads: main. */
-#ifndef COMMAND_REPORT_COMMAND_H
-#define COMMAND_REPORT_COMMAND_H
+#pragma once
 
 /* argv[0] is "report". Returns the exit status. */
 int report_main(int argc, char **argv);
-
-#endif

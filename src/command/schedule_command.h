@@ -13,10 +13,7 @@
  * Threads: main.
  * Errors: exit status 0 done; 2 usage or a bad rule (FILE:LINE); 3 cannot be read or written; 17
  * damaged, locked or another format version. */
-#ifndef COMMAND_SCHEDULE_COMMAND_H
-#define COMMAND_SCHEDULE_COMMAND_H
+#pragma once
 
 /* argv[0] is "schedule". Returns the exit status. */
 int schedule_main(int argc, char **argv);
-
-#endif

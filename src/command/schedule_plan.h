@@ -4,10 +4,7 @@
  * how many of the copies are up to date with it, as it is scheduled now and at best, what one visit
  * more a second would buy, and at how many addresses politeness binds. Only reads.
  * Threads: main. */
-#ifndef COMMAND_SCHEDULE_PLAN_H
-#define COMMAND_SCHEDULE_PLAN_H
+#pragma once
 
 /* argv as schedule_main has it. An exit status. */
 int schedule_plan(int argc, char **argv);
-
-#endif

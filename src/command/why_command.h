@@ -2,10 +2,7 @@
  *
  * What: opens the sources of why/why.h and prints its answer as text or JSON.
  * Threads: main. */
-#ifndef COMMAND_WHY_COMMAND_H
-#define COMMAND_WHY_COMMAND_H
+#pragma once
 
 /* argv[0] is "why". Returns the exit status: 1 when the URL is unknown. */
 int why_main(int argc, char **argv);
-
-#endif

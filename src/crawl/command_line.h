@@ -11,8 +11,7 @@
  *   int status = command_line_take(&line, argc, argv);
  *
  * Threads: main. */
-#ifndef CRAWL_COMMAND_LINE_H
-#define CRAWL_COMMAND_LINE_H
+#pragma once
 
 #include "base/option/options.h"
 #include "parse/filter/filter.h"
@@ -117,5 +116,3 @@ typedef struct CheckOptions {
  * after one complaint per mistake ("FILE:LINE: what"), 3 when the file cannot be read,
  * EXIT_INTERNAL. */
 int check_options_load(const CheckOptions *options, Config *config);
-
-#endif

@@ -6,8 +6,7 @@
  * What: opens the directory, its lock, the environment and its tables, and creates what is missing.
  * Owns: all of it.
  * Threads: main opens and closes it; the tables are used by ingest and by readers. */
-#ifndef CRAWL_CRAWL_STORE_H
-#define CRAWL_CRAWL_STORE_H
+#pragma once
 
 #include "ingest/ingest.h"
 
@@ -56,5 +55,3 @@ bool crawl_store_exists(const char *directory);
 bool crawl_store_has_run(const char *directory);
 /* Process id of who holds the lock, or 0. */
 long crawl_store_owner(const char *directory);
-
-#endif

@@ -4,8 +4,7 @@
  * Owns: all of its fields.
  * Threads: one. Read transactions are the caller's, and short: LMDB keeps what they see.
  * Errors: as crawl_open; what is missing in a crawl of an older version stays NULL. */
-#ifndef CRAWL_CRAWL_VIEW_H
-#define CRAWL_CRAWL_VIEW_H
+#pragma once
 
 #include "rules/config.h"
 #include "rules/scope/stay_set.h"
@@ -50,5 +49,3 @@ void crawl_view_close(CrawlView *view);
 /* What `ragno why` and `ragno top` ask about a URL; borrows from the view. The caller sets
  * is_in_flight and log_bytes. */
 WhySources crawl_view_why_sources(const CrawlView *view, WallTime now);
-
-#endif

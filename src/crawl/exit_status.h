@@ -1,8 +1,7 @@
 /* Exit status: how the program tells its caller what happened.
  *
  * What: one list for all commands; the manual describes it under EXIT STATUS. */
-#ifndef CRAWL_EXIT_STATUS_H
-#define CRAWL_EXIT_STATUS_H
+#pragma once
 
 #include "base/memory/buffer.h"
 
@@ -30,5 +29,3 @@ int exit_status_of(Result rc);
 /* The same; of what went wrong it says on standard error "ragno COMMAND: " and the sentence in
  * error, or, when that is empty, what rc means. error is destroyed. */
 int exit_status_tell(const char *command, Result rc, Buffer *error);
-
-#endif

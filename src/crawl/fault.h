@@ -11,8 +11,7 @@
  * already has (those of sanitizers) are kept.
  * Threads: main; fault_note any. A handler runs in the thread that raised the signal; other
  * threads that fault meanwhile wait for it. */
-#ifndef CRAWL_FAULT_H
-#define CRAWL_FAULT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ bool fault_is_known(void);
  * its database broken, the exit status is EXIT_DIRECTORY, and standard error says what to do; else
  * it is status. */
 int fault_end(int status);
-
-#endif

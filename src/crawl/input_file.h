@@ -2,8 +2,7 @@
  *
  * What: "-" is standard input.
  * Threads: main. */
-#ifndef CRAWL_INPUT_FILE_H
-#define CRAWL_INPUT_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,5 +39,3 @@ Result output_file_close(OutputFile *output, Result rc);
  * error and returns the exit status 3. The caller destroys out in either case once this has
  * initialised it (status 0). */
 int input_file_read(const char *path, Buffer *out);
-
-#endif

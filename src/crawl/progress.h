@@ -6,8 +6,7 @@
  * What: writes nothing unless it is on, and a line at most every PROGRESS_MS. The time that is left
  * is estimated from the rate so far.
  * Threads: one. */
-#ifndef CRAWL_PROGRESS_H
-#define CRAWL_PROGRESS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -37,5 +36,3 @@ void progress_show(Progress *progress, uint64_t done, uint64_t total, uint64_t n
 MonoTime progress_due(const Progress *progress);
 /* Erases the line. */
 void progress_end(Progress *progress);
-
-#endif

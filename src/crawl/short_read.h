@@ -18,8 +18,7 @@
  * Owns: the transaction. The database and the output are borrowed.
  * Threads: one, of a process that has only one of these at a time.
  * Errors: page_db codes; SHORT_READ_OVER when nobody reads any more, or the user has had enough. */
-#ifndef CRAWL_SHORT_READ_H
-#define CRAWL_SHORT_READ_H
+#pragma once
 
 #include <stdio.h>
 
@@ -53,5 +52,3 @@ int short_read_signal(void);
  * more, for the reader has what it wanted; EXIT_IO when the output cannot be written, which is
  * complained about as "ragno COMMAND: ...". */
 int short_read_end(ShortRead *read, int rc, const char *command);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * What: dates, times, and how long ago; all in UTC.
  * Threads: any; pure. */
-#ifndef CRAWL_WHEN_H
-#define CRAWL_WHEN_H
+#pragma once
 
 #include "base/core/clock.h"
 
@@ -13,5 +12,3 @@ Result when_parse(const char *text, WallTime now, WallTime *out);
 /* Reads a day, "2026-01-31", "today" or "yesterday": its first moment and that of the next day.
  * RESULT_INVALID. */
 Result when_parse_day(const char *text, WallTime now, WallTime *from, WallTime *until);
-
-#endif

@@ -18,8 +18,7 @@
  * the most three tenths, which is what the model itself may be wrong by (`make bench BENCH=plan`).
  * INFINITY stands for "no end".
  * Threads: any; pure. */
-#ifndef FORECAST_FORECAST_H
-#define FORECAST_FORECAST_H
+#pragma once
 
 #include "forecast/forecast_history.h"
 #include "forecast/forecast_load.h"
@@ -87,5 +86,3 @@ typedef struct Forecast {
 void forecast_make(Forecast *forecast, const ForecastInput *input);
 /* "crawl.max_pages", ..., "nothing left". */
 const char *forecast_limit_name(ForecastLimit limit);
-
-#endif

@@ -6,8 +6,7 @@
  * Owns: nothing.
  * Threads: one. The crawl may be writing.
  * Errors: RESULT_MEMORY. A log that is not there is an empty history. */
-#ifndef FORECAST_FORECAST_HISTORY_H
-#define FORECAST_FORECAST_HISTORY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -47,5 +46,3 @@ void forecast_history_take(ForecastHistory *history, const char *line, size_t le
 const ForecastPoint *forecast_history_last(const ForecastHistory *history);
 /* The last point that is so much work, or more, before the last one. */
 const ForecastPoint *forecast_history_before(const ForecastHistory *history, double at_work_s);
-
-#endif

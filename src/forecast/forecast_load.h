@@ -7,8 +7,7 @@
  * Owns: its list.
  * Threads: one; the crawl may be running.
  * Errors: RESULT_MEMORY, RESULT_IO, RESULT_DAMAGED. */
-#ifndef FORECAST_FORECAST_LOAD_H
-#define FORECAST_FORECAST_LOAD_H
+#pragma once
 
 #include "forecast/host_pace.h"
 #include "frontier/visit/politeness.h"
@@ -68,5 +67,3 @@ double forecast_load_fetched(const ForecastLoad *load, double scale, double seco
 double forecast_load_seconds(const ForecastLoad *load, double scale, double pages);
 /* The seconds after which nothing is left with that probability, retries included. */
 double forecast_load_end(const ForecastLoad *load, double scale, double probability);
-
-#endif

@@ -5,8 +5,7 @@
  * Owns: nothing.
  * Threads: one.
  * Errors: RESULT_MEMORY. */
-#ifndef FORECAST_FORECAST_TEXT_H
-#define FORECAST_FORECAST_TEXT_H
+#pragma once
 
 #include "forecast/forecast.h"
 #include "report/write/report_writer.h"
@@ -22,5 +21,3 @@ typedef struct ForecastSubject {
 /* Appends it, for people or for programs. Errors of report_writer_end. */
 Result forecast_write(const Forecast *forecast, const ForecastInput *input,
                       const ForecastSubject *subject, ReportForm form, Buffer *out);
-
-#endif

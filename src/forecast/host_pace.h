@@ -5,8 +5,7 @@
  * Owns: a scratch buffer, and hours. Configuration and database are borrowed.
  * Threads: one.
  * Errors: RESULT_DAMAGED, RESULT_MEMORY. */
-#ifndef FORECAST_HOST_PACE_H
-#define FORECAST_HOST_PACE_H
+#pragma once
 
 #include "base/core/hours.h"
 #include "rules/config.h"
@@ -33,5 +32,3 @@ void host_paces_init(HostPaces *paces, const Config *config, PageDB *db, double 
 void host_paces_destroy(HostPaces *paces);
 Result host_pace_find(HostPaces *paces, MDB_txn *txn, uint32_t host, const HostRecord *record,
                       HostPace *pace);
-
-#endif

@@ -5,8 +5,7 @@
  * Threads: any; pure.
  * Errors: a line that does not have the form of crawl.log is refused with a reason. An unknown
  * annotation is passed over. Of two annotations with the same name the first counts. */
-#ifndef LOGS_CRAWL_LOG_LINE_H
-#define LOGS_CRAWL_LOG_LINE_H
+#pragma once
 
 #include "base/core/clock.h"
 #include "logs/log_text.h"
@@ -64,5 +63,3 @@ Result crawl_log_line_parse(const char *line, size_t length, CrawlLogLine *out, 
 /* When the oldest fetch of a log and of its predecessors ended. RESULT_NOT_FOUND: it has none. */
 Result crawl_log_oldest(const char *path, WallTime *oldest);
 bool crawl_log_line_is_robots(const CrawlLogLine *line);
-
-#endif

@@ -8,8 +8,7 @@
  * not returned.
  * Errors: a file that cannot be read to its end does not end the reading; log_reader_problem
  * describes the first such file. */
-#ifndef LOGS_LOG_READER_H
-#define LOGS_LOG_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ bool log_reader_is_cut(const LogReader *reader);
 const char *log_reader_name(const LogReader *reader, unsigned file);
 /* NULL, or a sentence about the first file that could not be read to its end. */
 const char *log_reader_problem(const LogReader *reader);
-
-#endif

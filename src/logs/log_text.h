@@ -3,8 +3,7 @@
  * What: a number, a time, the origin or the host of a URL.
  * Owns: nothing; the bytes are borrowed from the line.
  * Threads: any; pure. */
-#ifndef LOGS_LOG_TEXT_H
-#define LOGS_LOG_TEXT_H
+#pragma once
 
 #include "base/core/clock.h"
 
@@ -48,5 +47,3 @@ LogText status_log_get(const char *line, size_t length, const char *key);
 double status_log_number(const char *line, size_t length, const char *key, double absent);
 /* When the line was written. False when the line does not say. */
 bool status_log_time(const char *line, size_t length, WallTime *time);
-
-#endif

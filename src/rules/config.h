@@ -6,8 +6,7 @@
  * option is named section_key. Parsing, units, ranges, --help-config, --print-config, the sample
  * file and the manual come from the rows.
  * Threads: main; other threads get copies of what they need. */
-#ifndef RULES_CONFIG_H
-#define RULES_CONFIG_H
+#pragma once
 
 #include "base/option/options.h"
 #include "base/thread/log.h"
@@ -672,5 +671,3 @@ Result config_check(const Config *config, Buffer *error);
 /* Whether it says who crawls, as far as it must: crawls of loopback need not. RESULT_INVALID: error
  * gets one sentence. Apart from config_check, since a file may leave it to the command line. */
 Result config_check_identity(const Config *config, Buffer *error);
-
-#endif

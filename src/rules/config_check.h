@@ -3,8 +3,7 @@
  * What: what an agent of a cluster needs, and what works within one agent alone.
  * Threads: main.
  * Errors: RESULT_INVALID: *name is the option, and error gets one sentence. */
-#ifndef RULES_CONFIG_CHECK_H
-#define RULES_CONFIG_CHECK_H
+#pragma once
 
 #include "rules/config.h"
 
@@ -24,5 +23,3 @@ Result config_texts_contact(const char *text, Buffer *error);
 Result config_texts_agent(const char *text, Buffer *error);
 /* "127.0.0.1:5353, [::1]:53, 2001:db8::1": addresses, with ports or without. */
 Result config_texts_servers(const char *text, Buffer *error);
-
-#endif

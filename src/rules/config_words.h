@@ -3,8 +3,7 @@
  * What: the lists that no other header owns, each with its enum (base/core/words.h). A part that
  * has an enum of its own for a choice (StayKind, WarcCompression) has the list beside it.
  * Invariants: the value of an option is the constant of its word. */
-#ifndef RULES_CONFIG_WORDS_H
-#define RULES_CONFIG_WORDS_H
+#pragma once
 
 #include "base/core/words.h"
 
@@ -79,5 +78,3 @@ typedef enum RevisitWord { WORDS_ENUM(REVISIT_WORDS) } RevisitWord;
     WORD(ORDER_DEPTH_FIRST, "depth-first")
 typedef enum ScheduleOrder { WORDS_ENUM(ORDER_WORDS) } ScheduleOrder;
 /* clang-format on */
-
-#endif

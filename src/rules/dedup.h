@@ -14,8 +14,7 @@
  *
  * Threads: parsing threads compute the hashes; ingest looks them up in the transaction that adds
  * the links, so that the table never disagrees with PageDB. */
-#ifndef RULES_DEDUP_H
-#define RULES_DEDUP_H
+#pragma once
 
 #include <lmdb.h>
 
@@ -60,5 +59,3 @@ Result dedup_first(MDB_txn *txn, MDB_dbi keys, const Hash128 *key, const char *u
 Result dedup_stands_for(MDB_txn *txn, const char *url, Buffer *first);
 /* Gives up the place of a first spelling (exception 2). */
 Result dedup_release(MDB_txn *txn, MDB_dbi keys, const Hash128 *key, const char *url);
-
-#endif

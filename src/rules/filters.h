@@ -11,8 +11,7 @@
  * What: an empty filter is true. Filters are immutable once compiled; a change of the live options
  * compiles others and replaces these (base/thread/shared.h).
  * Threads: any, each with a FilterScratch of its own. */
-#ifndef RULES_FILTERS_H
-#define RULES_FILTERS_H
+#pragma once
 
 #include "base/thread/shared.h"
 #include "rules/config.h"
@@ -54,5 +53,3 @@ static inline bool filters_pass(const Filters *filters, FilterHook hook, const F
 {
     return filters->of[hook] == NULL || filter_matches(filters->of[hook], input, scratch);
 }
-
-#endif

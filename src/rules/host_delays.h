@@ -6,8 +6,7 @@
  * the fetch itself, since delays count from the end of a fetch. A fetch takes as long as those of
  * the host did on average.
  * Threads: any; pure. */
-#ifndef RULES_HOST_DELAYS_H
-#define RULES_HOST_DELAYS_H
+#pragma once
 
 #include "rules/config.h"
 #include "store/tables/host_rows.h"
@@ -17,5 +16,3 @@
  */
 double host_delays_host_s(const Config *config, const HostRecord *record, double typical_ms);
 double host_delays_address_s(const Config *config, const HostRecord *record, double typical_ms);
-
-#endif

@@ -6,8 +6,7 @@
  * What: reads the option. Any other address is refused: the page knows no users, and speaks no TLS.
  * Threads: pure functions.
  * Errors: error gets what is wrong and what to do, without the option's name. */
-#ifndef RULES_LISTEN_ADDRESS_H
-#define RULES_LISTEN_ADDRESS_H
+#pragma once
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -25,5 +24,3 @@ typedef struct ListenAddress {
 Result listen_address_parse(ListenAddress *address, const char *text, Buffer *error);
 /* For bind(2); returns the length. */
 socklen_t listen_address_socket(const ListenAddress *address, struct sockaddr_storage *out);
-
-#endif

@@ -25,8 +25,7 @@
  * the database has when the parts leave nothing.
  *
  * Threads: main, once, before the start. Pure but for malloc's settings. */
-#ifndef RULES_MEMORY_BUDGET_H
-#define RULES_MEMORY_BUDGET_H
+#pragma once
 
 #include <stdio.h>
 
@@ -56,5 +55,3 @@ void memory_budget_print(const Config *config, FILE *out);
  * threads: a single one costs such a thread a tenth of its time, waiting for others, and one for
  * each thread costs a tenth of the memory. */
 void memory_budget_tune_malloc(const Config *config);
-
-#endif

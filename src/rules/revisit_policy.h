@@ -21,8 +21,7 @@
  *
  * Threads: any; no I/O, no clock.
  * Source: Cho and Garcia-Molina, Effective page refresh policies for web crawlers. */
-#ifndef RULES_REVISIT_POLICY_H
-#define RULES_REVISIT_POLICY_H
+#pragma once
 
 #include "store/frequency/freq_prior.h"
 #include "store/frequency/freq_rules.h"
@@ -70,5 +69,3 @@ double revisit_policy_spread(uint64_t index);
 /* Reads schedule.rules. *rules is NULL when path is "". RESULT_INVALID, RESULT_NOT_FOUND,
  * RESULT_IO: error gets "FILE:LINE: why" or why it cannot be read. */
 Result revisit_policy_load_rules(const char *path, FreqRules **rules, Buffer *error);
-
-#endif

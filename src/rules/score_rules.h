@@ -18,8 +18,7 @@
  *   0.05 true
  *
  * Threads: immutable; any, each with a FilterScratch of its own. */
-#ifndef RULES_SCORE_RULES_H
-#define RULES_SCORE_RULES_H
+#pragma once
 
 #include "parse/filter/filter.h"
 
@@ -37,5 +36,3 @@ void score_rules_delete(ScoreRules *rules);
 unsigned score_rules_need(const ScoreRules *rules);
 /* The weight of the first rule that matches. */
 float score_rules_find(const ScoreRules *rules, const FilterInput *input, FilterScratch *scratch);
-
-#endif

@@ -7,8 +7,7 @@
  * Owns: what it remembers of the hosts that were fetched from lately, at most SURVEY_REMEMBERED.
  * Threads: one at a time; the crawl may be running, in this process or another.
  * Errors: RESULT_MEMORY, RESULT_IO, RESULT_DAMAGED, RESULT_VERSION. */
-#ifndef SURVEY_SURVEY_H
-#define SURVEY_SURVEY_H
+#pragma once
 
 #include "base/core/clock.h"
 #include "store/pages/page_db.h"
@@ -82,5 +81,3 @@ void survey_result_destroy(SurveyResult *result);
 
 /* Errors of a host as the survey counts them. */
 uint64_t survey_errors(const HostRecord *record);
-
-#endif

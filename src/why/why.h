@@ -15,8 +15,7 @@
  * Owns: its texts.
  * Threads: one at a time; nothing is kept between two calls.
  * Errors: RESULT_INVALID (not a URL), RESULT_MEMORY, RESULT_DAMAGED, RESULT_IO. */
-#ifndef WHY_WHY_H
-#define WHY_WHY_H
+#pragma once
 
 #include "base/core/clock.h"
 #include "render/render_table.h"
@@ -155,5 +154,3 @@ typedef struct Why {
  * destroyed in any case. */
 Result why_find(Why *why, const WhySources *sources, const char *url, Buffer *error);
 void why_destroy(Why *why);
-
-#endif

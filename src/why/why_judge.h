@@ -7,8 +7,7 @@
  * Threads: one.
  * Errors: RESULT_MEMORY. A rule that cannot be compiled passes everything, and its judgement says
  * so. */
-#ifndef WHY_WHY_JUDGE_H
-#define WHY_WHY_JUDGE_H
+#pragma once
 
 #include "rules/config.h"
 #include "store/pages/page_db.h"
@@ -53,5 +52,3 @@ Result why_judge(WhyJudgements *judged, const WhyCase *subject);
 void why_judgements_destroy(WhyJudgements *judged);
 /* The first judgement that refuses the URL; NULL when all pass. */
 const WhyJudgement *why_refusal(const WhyJudgements *judged);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * What: formats a Why (why.h).
  * Threads: any; pure. */
-#ifndef WHY_WHY_TEXT_H
-#define WHY_WHY_TEXT_H
+#pragma once
 
 #include "report/write/report_writer.h"
 #include "why/why.h"
@@ -14,5 +13,3 @@
 void why_tell(const Why *why, WallTime now, ReportWriter *to);
 /* The same, as text or as one JSON object. Errors of report_writer_end. */
 Result why_write(const Why *why, WallTime now, ReportForm form, Buffer *out);
-
-#endif

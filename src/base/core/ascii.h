@@ -3,8 +3,7 @@
  * What: the words of the protocols that a crawler reads. White space is that of HTML: tab, LF, FF,
  * CR and space; who means another set has a function of its own.
  * Threads: pure functions. */
-#ifndef BASE_CORE_ASCII_H
-#define BASE_CORE_ASCII_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ static inline void ascii_trim(const char **bytes, size_t *length)
         (*length)--;
     }
 }
-
-#endif

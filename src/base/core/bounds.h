@@ -4,8 +4,7 @@
  * nothing is converted unseen.
  * Threads: pure functions.
  * Invariants: least <= most. */
-#ifndef BASE_CORE_BOUNDS_H
-#define BASE_CORE_BOUNDS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ static inline double bounds_double(double value, double least, double most)
     double below = value < most ? value : most;
     return below > least ? below : least;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * hash_64 and hash_128 are XXH3, for everything else. None of them is secret: tables whose keys a
  * stranger chooses take a random seed.
  * Threads: pure functions. */
-#ifndef BASE_CORE_HASH_H
-#define BASE_CORE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ static inline uint64_t hash_mix(uint64_t x)
     x *= UINT64_C(0x94D049BB133111EB);
     return x ^ (x >> 31);
 }
-
-#endif

@@ -8,8 +8,7 @@
  * Threads: pure functions; the time is a parameter. A book is one thread's while texts are added.
  * Source: Visit-time ("0600-0845", in UT) of the extended robots.txt, as robots.txt files in use
  * have it. */
-#ifndef BASE_CORE_HOURS_H
-#define BASE_CORE_HOURS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ Result hours_book_get(HoursBook *book, const char *text, const Hours **hours, co
 /* Only if it was read before; else NULL. */
 const Hours *hours_book_find(const HoursBook *book, const char *text);
 void hours_book_destroy(HoursBook *book);
-
-#endif

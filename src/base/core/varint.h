@@ -5,8 +5,7 @@
  * magnitudes stay short. All 64 bits round trip, except that INT64_MIN has no such form and is
  * encoded as 1, the otherwise unused "negative zero".
  * Threads: pure functions. */
-#ifndef BASE_CORE_VARINT_H
-#define BASE_CORE_VARINT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -79,5 +78,3 @@ static inline int64_t varint_decode_int64(const uint8_t *in, uint8_t *read)
 {
     return varint_sign_unfold(varint_decode_uint64(in, read));
 }
-
-#endif

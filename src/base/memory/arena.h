@@ -5,8 +5,7 @@
  * Threads: an arena belongs to one thread, and its memory never leaves that thread.
  * Errors: NULL when memory or the limit is used up.
  * Source: the idea is that of h2o's memory pools. */
-#ifndef BASE_MEMORY_ARENA_H
-#define BASE_MEMORY_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -33,5 +32,3 @@ void *arena_alloc(Arena *arena, size_t size);
 char *arena_alloc_bytes(Arena *arena, size_t size);
 /* A NUL-terminated copy, or NULL. */
 char *arena_copy(Arena *arena, const char *bytes, size_t length);
-
-#endif

@@ -14,8 +14,7 @@
  * Owns: nothing; the memory is freed by the caller.
  * Threads: an array belongs to its caller.
  * Errors: RESULT_MEMORY; the array is as before. */
-#ifndef BASE_MEMORY_ARRAY_H
-#define BASE_MEMORY_ARRAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ typedef struct ArrayKey {
 void array_sort(void *array, size_t n, size_t bytes, ArrayKey by, ArrayKey then);
 /* An element whose member is this number, of an array that is sorted by it, rising; NULL: none. */
 void *array_find(const void *array, size_t n, size_t bytes, ArrayKey by, uint64_t number);
-
-#endif

@@ -4,8 +4,7 @@
  * "=".
  * Threads: any; pure.
  * Errors: RESULT_MEMORY or RESULT_LIMIT of the buffer; RESULT_INVALID: the text is not Base64. */
-#ifndef BASE_MEMORY_BASE64_H
-#define BASE_MEMORY_BASE64_H
+#pragma once
 
 #include "base/memory/buffer.h"
 
@@ -28,5 +27,3 @@ static inline int hex_value(char c)
     char lower = (char)(c | 0x20);
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * Owns: nothing.
  * Threads: an array belongs to its caller.
  * Errors: none. */
-#ifndef BASE_MEMORY_BITS_H
-#define BASE_MEMORY_BITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ static inline void bits_set(uint8_t *bits, uint64_t i)
 {
     bits[i / 8] |= (uint8_t)(1u << i % 8);
 }
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Threads: any; a Path belongs to one.
  * Errors: those of errno, as result_of_errno has them. */
-#ifndef BASE_MEMORY_FILE_H
-#define BASE_MEMORY_FILE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -77,5 +76,3 @@ Result temporary_file_open(int directory, const char *path, int *fd);
  * removes the name at once. It never opens an existing file or link. A crash between the two steps
  * leaves an empty unnamed-*.tmp, which may be deleted. */
 Result temporary_file_open_named(int directory, const char *path, int *fd);
-
-#endif

@@ -5,8 +5,7 @@
  * Owns: the array of pointers; elements are the caller's.
  * Threads: one at a time.
  * Errors: RESULT_MEMORY. */
-#ifndef BASE_MEMORY_HEAP_H
-#define BASE_MEMORY_HEAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ HeapNode *heap_top(const Heap *heap);
 HeapNode *heap_pop(Heap *heap);
 /* The node must be in the heap. */
 void heap_remove(Heap *heap, HeapNode *node);
-
-#endif

@@ -12,8 +12,7 @@
  * Owns: nothing; the Buffer is the caller's.
  * Threads: one.
  * Errors: the first error stays in json->result. */
-#ifndef BASE_MEMORY_JSON_WRITER_H
-#define BASE_MEMORY_JSON_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -48,5 +47,3 @@ void json_raw(JsonWriter *json, const char *name, const char *bytes, size_t leng
 
 /* Appends text as a JSON string with its quotes. */
 Result json_append_text(Buffer *out, const char *bytes, size_t length);
-
-#endif

@@ -6,8 +6,7 @@
  * Owns: the table; the pointers are the caller's.
  * Threads: one at a time.
  * Errors: RESULT_MEMORY; the map is then as before. */
-#ifndef BASE_MEMORY_MAP_H
-#define BASE_MEMORY_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ void *map_remove(Map *map, MapKey key);
 /* Walks all values in no order: start with *place = 0; NULL at the end. The map may not change
  * meanwhile. */
 void *map_next(const Map *map, size_t *place);
-
-#endif

@@ -3,8 +3,7 @@
  * What: the table of rows, and what is done with it, is in options.h.
  * Threads: pure functions.
  * Errors: RESULT_INVALID with a sentence: what was expected, and the range. */
-#ifndef BASE_OPTION_OPTION_H
-#define BASE_OPTION_OPTION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -86,5 +85,3 @@ Result option_check_words(const char *text, const char *between,
 void option_print_bounds(const OptionSpec *spec, Buffer *out);
 /* Number of single-letter edits between two words, for "did you mean". */
 size_t option_distance(const char *a, const char *b);
-
-#endif

@@ -3,8 +3,7 @@
  * What: for the log of an operator, who wants to know the key, the old value and the new one, and
  * whether the change takes effect while the program runs.
  * Threads: any, while neither set changes. */
-#ifndef BASE_OPTION_OPTION_CHANGES_H
-#define BASE_OPTION_OPTION_CHANGES_H
+#pragma once
 
 #include "base/option/options.h"
 
@@ -27,5 +26,3 @@ void option_changes_tell_sites(const Options *options, const Options *fresh,
 /* Whether sections stand in another order, so that for a host that matches several of them another
  * one may win: nothing tells of that. */
 bool option_changes_has_moved_sites(const Options *options, const Options *fresh);
-
-#endif

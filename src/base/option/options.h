@@ -11,8 +11,7 @@
  * agent's lock.
  * Errors: sentences in a Buffer: where, what is wrong, what was expected, the nearest name.
  * Source: the idea is that of Varnish's params. */
-#ifndef BASE_OPTION_OPTIONS_H
-#define BASE_OPTION_OPTIONS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -94,5 +93,3 @@ void options_print(const Options *options, FILE *out);
 size_t options_help(const Options *options, const char *word, FILE *out);
 /* A commented INI file with every default: config/ragno.ini. */
 void options_print_sample(const Options *options, FILE *out);
-
-#endif

@@ -19,8 +19,7 @@
  *
  * Owns: nothing but its counters.
  * Threads: any. Counting is lock-free; the mutex is for those who wait. */
-#ifndef BASE_THREAD_BYTE_GATE_H
-#define BASE_THREAD_BYTE_GATE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -75,5 +74,3 @@ static inline size_t byte_gate_limit(const ByteGate *gate)
 size_t byte_gate_held(const ByteGate *gate);
 /* Times it closed, for any or for what is large. */
 uint64_t byte_gate_closings(const ByteGate *gate);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Owns: a few numbers.
  * Threads: any; lock-free. */
-#ifndef BASE_THREAD_BYTE_QUOTA_H
-#define BASE_THREAD_BYTE_QUOTA_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -49,5 +48,3 @@ void byte_quota_begin(ByteQuota *quota);
 void byte_quota_take(ByteQuota *quota, size_t bytes);
 /* bytes: what came of it, all taken before. is_typical: it counts in the mean. */
 void byte_quota_end(ByteQuota *quota, uint64_t bytes, bool is_typical);
-
-#endif

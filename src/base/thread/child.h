@@ -5,8 +5,7 @@
  * children can be ended with it.
  * Owns: nothing; the caller waits for the process.
  * Threads: any. */
-#ifndef BASE_THREAD_CHILD_H
-#define BASE_THREAD_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -21,5 +20,3 @@ Result child_start(pid_t *pid, const char *program, char *const argv[], const in
 void child_kill(pid_t pid, int *status);
 /* Whether it has ended; then *status is as waitpid has it, and it is waited for no more. */
 bool child_has_ended(pid_t pid, int *status);
-
-#endif

@@ -3,8 +3,7 @@
  * What: a count for each power of two, so that quantiles are right within a factor of two, and in
  * between by interpolation.
  * Threads: any. Counters are atomics with relaxed order: they are figures, and decide nothing. */
-#ifndef BASE_THREAD_DISTRIBUTION_H
-#define BASE_THREAD_DISTRIBUTION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ void distribution_move(Distribution *distribution, uint64_t from, uint64_t to);
 /* The value below which a share (0 to 1) of all values lies; 0 without values. */
 uint64_t distribution_quantile(const Distribution *distribution, double share);
 DistributionSpread distribution_spread(const Distribution *distribution);
-
-#endif

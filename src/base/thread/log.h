@@ -5,8 +5,7 @@
  * remote host is INFO.
  * Owns: the sink, which is the one piece of global state in the program.
  * Threads: any; its lock is taken last. */
-#ifndef BASE_THREAD_LOG_H
-#define BASE_THREAD_LOG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -45,5 +44,3 @@ void log_event(LogLevel level, const char *component, const char *phrase, const 
 
 /* The name of the calling thread in log lines; set by thread_start. */
 void log_set_thread_name(const char *name);
-
-#endif

@@ -6,8 +6,7 @@
  * Owns: its ring; the elements belong to whoever popped them.
  * Threads: any number on both sides; RANK_QUEUE.
  * Errors: RESULT_CLOSED, RESULT_MEMORY. */
-#ifndef BASE_THREAD_QUEUE_H
-#define BASE_THREAD_QUEUE_H
+#pragma once
 
 #include "base/core/clock.h"
 #include "base/thread/mutex.h"
@@ -63,5 +62,3 @@ void queue_close(Queue *queue);
 /* Things may be pushed again. */
 void queue_reopen(Queue *queue);
 size_t queue_count(Queue *queue);
-
-#endif

@@ -7,8 +7,7 @@
  * Owns: two numbers.
  * Threads: any; lock-free. Time is a parameter.
  * Source: the generic cell rate algorithm, a leaky bucket kept as one time. */
-#ifndef BASE_THREAD_RATE_GATE_H
-#define BASE_THREAD_RATE_GATE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -44,5 +43,3 @@ typedef struct RateMeter {
  * measured since that was changed, and when nearly so much passes. Called by one thread. */
 #define RATE_METER_MS 1000
 int64_t rate_meter_read(RateMeter *meter, const RateGate *gate, MonoTime now);
-
-#endif

@@ -8,8 +8,7 @@
  * Threads: a reader belongs to one thread. All readers are closed before the Shared is destroyed.
  * Its lock has RANK_TABLE and is held for a few instructions.
  * Source: the idea is read-copy-update, with counts. */
-#ifndef BASE_THREAD_SHARED_H
-#define BASE_THREAD_SHARED_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -41,5 +40,3 @@ void shared_reader_open(SharedReader *reader, Shared *shared);
 void shared_reader_close(SharedReader *reader);
 /* The current object, or NULL; valid until the next call with this reader. */
 void *shared_get(SharedReader *reader);
-
-#endif

@@ -4,8 +4,7 @@
  * "distributing") show an operator what a running crawl does.
  * Owns: a Thread owns the system's thread until it is joined.
  * Threads: thread_step only by the thread itself; thread_walk by any. */
-#ifndef BASE_THREAD_THREAD_H
-#define BASE_THREAD_THREAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -67,5 +66,3 @@ bool life_rests(Life *life);
 bool life_is_running(Life *life);
 /* Waits for its end. */
 void life_join(Life *life);
-
-#endif

@@ -8,8 +8,7 @@
  * Invariants: what was done before wake_ring is seen after wake_clear, or epoll_wait returns once
  * more.
  * Source: eventfd(2). */
-#ifndef BASE_THREAD_WAKE_H
-#define BASE_THREAD_WAKE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -32,5 +31,3 @@ void wake_destroy(Wake *wake);
 void wake_ring(Wake *wake);
 /* Called by the waiting thread before it looks at its queue or flag. */
 void wake_clear(Wake *wake);
-
-#endif

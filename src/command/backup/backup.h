@@ -18,10 +18,7 @@
  * Threads: main.
  * Errors: exit status 0; 2 usage; 3 input or output; 17 an erasure is under way, or FROM is not
  * whole. */
-#ifndef COMMAND_BACKUP_BACKUP_H
-#define COMMAND_BACKUP_BACKUP_H
+#pragma once
 
 int backup_main(int argc, char **argv);
 int restore_main(int argc, char **argv);
-
-#endif

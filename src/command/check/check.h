@@ -4,8 +4,7 @@
  * Threads: main.
  * Errors: exit status 0 done; 1 the answer is no (rejected, invalid); 2 wrong usage; 3 a file
  * cannot be read. */
-#ifndef COMMAND_CHECK_CHECK_H
-#define COMMAND_CHECK_CHECK_H
+#pragma once
 
 /* The commands of `ragno check`, one file each (check_NAME.c).
  *
@@ -21,5 +20,3 @@ int check_filter(int argc, char **argv);
 
 /* Runs `check` with argv[0] = "check", argv[1] = the command. Returns the exit status. */
 int check_main(int argc, char **argv);
-
-#endif

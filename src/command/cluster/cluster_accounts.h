@@ -14,8 +14,7 @@
  * Threads: main.
  * Source: the documentation of nats-server, "Authorization" and "NKeys";
  * github.com/nats-io/nkeys. */
-#ifndef COMMAND_CLUSTER_CLUSTER_ACCOUNTS_H
-#define COMMAND_CLUSTER_CLUSTER_ACCOUNTS_H
+#pragma once
 
 #include "rules/config.h"
 
@@ -23,5 +22,3 @@
  * RESULT_IO, RESULT_MEMORY; error has a sentence. */
 Result cluster_accounts_write(const Config *config, uint32_t agents, const char *directory,
                               Buffer *error);
-
-#endif

@@ -5,8 +5,7 @@
  * Threads: main.
  * Errors: RESULT_TIMEOUT: no answer came in time; RESULT_NOT_FOUND: nobody is there, or libnats is
  * not installed; RESULT_CLOSED: the server does not accept us. error holds one sentence. */
-#ifndef COMMAND_CLUSTER_CLUSTER_CLIENT_H
-#define COMMAND_CLUSTER_CLUSTER_CLIENT_H
+#pragma once
 
 #include "cluster/message/membership.h"
 #include "cluster/message/node_link.h"
@@ -67,5 +66,3 @@ Result cluster_client_run_whole(ClusterClient *client, ClusterRun *run, char *co
                                 size_t n, Buffer *out);
 /* Lets an agent work for a moment. */
 void cluster_client_pause(ClusterClient *client);
-
-#endif

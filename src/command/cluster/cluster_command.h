@@ -4,8 +4,7 @@
  * `move`, `restore`, `seat` and `unseat` change the table, and the agents do the rest. The server
  * is named as for agents: by a configuration file, or by --url and --name.
  * Threads: main. */
-#ifndef COMMAND_CLUSTER_CLUSTER_COMMAND_H
-#define COMMAND_CLUSTER_CLUSTER_COMMAND_H
+#pragma once
 
 #include "rules/config.h"
 
@@ -13,5 +12,3 @@ int cluster_main(int argc, char **argv);
 /* A line for each agent, and one for all; complaints begin with "ragno COMMAND: ". The exit status.
  */
 int cluster_status(const Config *config, const char *command);
-
-#endif

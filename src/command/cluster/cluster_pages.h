@@ -7,8 +7,7 @@
  * Owns: the table, the connection.
  * Threads: main.
  * Errors: cluster_pages_problem has a sentence. */
-#ifndef COMMAND_CLUSTER_CLUSTER_PAGES_H
-#define COMMAND_CLUSTER_CLUSTER_PAGES_H
+#pragma once
 
 #include <stdio.h>
 
@@ -65,5 +64,3 @@ Result cluster_pages_trail_of(ClusterPages *pages, uint16_t agent, const char *w
 /* Asks those who know the rest, until a seed. Otherwise the problem is told. */
 Result cluster_pages_follow(ClusterPages *pages, PageTrail *trail);
 const char *cluster_pages_problem(const ClusterPages *pages);
-
-#endif

@@ -12,8 +12,7 @@
  * Owns: the connection, what is known of the agents.
  * Threads: one.
  * Errors: as cluster_client.h; error of console_open has a sentence. */
-#ifndef COMMAND_CLUSTER_CONSOLE_H
-#define COMMAND_CLUSTER_CONSOLE_H
+#pragma once
 
 #include "command/cluster/cluster_client.h"
 #include "cluster/message/membership.h"
@@ -99,5 +98,3 @@ Result console_command_read(Config *config, int argc, char **argv, char **words,
                             Buffer *error);
 /* Of all commands but `top`. Returns the exit status. */
 int console_main(int argc, char **argv);
-
-#endif

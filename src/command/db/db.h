@@ -7,10 +7,7 @@
  * Threads: main.
  * Errors: exit status 0 done; 1 no such page or host; 2 wrong usage; 3 input/output error; 17 wrong
  * format version, or damaged. */
-#ifndef COMMAND_DB_DB_H
-#define COMMAND_DB_DB_H
+#pragma once
 
 /* argv[0] = "db", argv[1] = DIR or --help. Returns the exit status. */
 int db_main(int argc, char **argv);
-
-#endif

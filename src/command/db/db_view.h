@@ -4,8 +4,7 @@
  * Owns: db_main opens and closes it; a command borrows it.
  * Threads: main.
  * Errors: page_db error codes; complaints go to standard error. */
-#ifndef COMMAND_DB_DB_VIEW_H
-#define COMMAND_DB_DB_VIEW_H
+#pragma once
 
 #include "crawl/short_read.h"
 #include "store/pages/page_db.h"
@@ -71,5 +70,3 @@ int db_urls(DbView *view, int argc, char **argv);
 int db_links(DbView *view, int argc, char **argv);
 int db_hosts(DbView *view, int argc, char **argv);
 int db_schedule(DbView *view, int argc, char **argv);
-
-#endif

@@ -3,8 +3,7 @@
  * What: hands the arguments to the kind: export.h, command/text/text_export.h,
  * command/part/part_command.h or command/wacz/wacz_export.h.
  * Threads: main. */
-#ifndef COMMAND_EXPORT_EXPORT_H
-#define COMMAND_EXPORT_EXPORT_H
+#pragma once
 
 /* `ragno export DIR captures`: an index of the archive, in the columns of Common Crawl's.
  *
@@ -21,5 +20,3 @@ int export_captures_main(int argc, char **argv);
 
 /* Runs the command with argv[0] = "export". Exit status: that of the kind. */
 int export_main(int argc, char **argv);
-
-#endif

@@ -5,8 +5,7 @@
  * Threads: one.
  * Invariant: txn is renewed between two rows whenever it is old or rows wait to be written, so that
  * a running crawl may be exported to a slow reader (short_read.h). */
-#ifndef COMMAND_EXPORT_EXPORT_VIEW_H
-#define COMMAND_EXPORT_EXPORT_VIEW_H
+#pragma once
 
 #include "crawl/progress.h"
 #include "crawl/short_read.h"
@@ -125,5 +124,3 @@ bool export_view_passes(ExportView *view, const Buffer *url, const PageRef *page
 /* The field of a page or a host: its URL, or its number. origin is scratch. */
 void export_view_put_page(ExportView *view, const char *name, uint64_t index, const Buffer *url);
 Result export_view_put_origin(ExportView *view, const char *name, uint32_t host, Buffer *origin);
-
-#endif

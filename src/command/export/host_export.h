@@ -2,8 +2,7 @@
  *
  * What: sums the links of each pair of hosts, in memory, or in a file.
  * Threads: one. */
-#ifndef COMMAND_EXPORT_HOST_EXPORT_H
-#define COMMAND_EXPORT_HOST_EXPORT_H
+#pragma once
 
 #include "command/export/export_view.h"
 
@@ -34,5 +33,3 @@ Result export_pairs_each(ExportPairs *pairs, Result (*each)(void *context, const
                          void *context);
 
 Result page_export_hosts(PageDB *db, const PageExportOptions *options);
-
-#endif

@@ -11,8 +11,7 @@
  * Threads: one. A crawl may be running; what it adds later is not seen.
  * Errors: a record that cannot be read has no facts; it is counted. RESULT_IO, RESULT_FULL,
  * RESULT_MEMORY. */
-#ifndef COMMAND_EXPORT_PAGE_ANSWER_H
-#define COMMAND_EXPORT_PAGE_ANSWER_H
+#pragma once
 
 #include "parse/usage/usage.h"
 #include "parse/visible/visible.h"
@@ -50,5 +49,3 @@ Result page_answers_read(PageAnswers *answers, uint64_t page, const char *url, s
 uint64_t page_answers_damaged(const PageAnswers *answers);
 /* Pages that had more for programs than data_bytes. */
 uint64_t page_answers_data_cut(const PageAnswers *answers);
-
-#endif

@@ -29,8 +29,7 @@
  * Owns: its transactions and temporary files.
  * Threads: one.
  * Errors: those of the database and of the file. */
-#ifndef COMMAND_EXPORT_PAGE_EXPORT_H
-#define COMMAND_EXPORT_PAGE_EXPORT_H
+#pragma once
 
 #include "command/export/export_view.h"
 
@@ -39,5 +38,3 @@
 Result page_export_pages(PageDB *db, const PageExportOptions *options);
 /* Each link with the addresses of its ends. */
 Result page_export_links(PageDB *db, const PageExportOptions *options);
-
-#endif

@@ -9,8 +9,7 @@
  * Threads: main.
  * Errors: exit status 0; 2 usage; 3 input or output, and the order stays; 11 the crawl ended
  * before it was done; 17 in use, or damaged. */
-#ifndef COMMAND_FORGET_FORGET_H
-#define COMMAND_FORGET_FORGET_H
+#pragma once
 
 #include "base/core/clock.h"
 
@@ -24,5 +23,3 @@ int forget_finish(const char *directory, bool quiet);
 int forget_expired(const char *directory, const char *crawl_log, WallTime before, bool quiet);
 
 int forget_main(int argc, char **argv);
-
-#endif

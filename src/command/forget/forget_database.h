@@ -14,8 +14,7 @@
  * Owns: what forget_database_look has found, until _destroy.
  * Threads: one; nobody writes the database meanwhile.
  * Errors: RESULT_FULL, RESULT_IO, RESULT_DAMAGED. */
-#ifndef COMMAND_FORGET_FORGET_DATABASE_H
-#define COMMAND_FORGET_FORGET_DATABASE_H
+#pragma once
 
 #include <lmdb.h>
 #include <string.h>
@@ -139,5 +138,3 @@ static inline int forget_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
 {
     return mdb_dbi_open(txn, name, 0, dbi);
 }
-
-#endif

@@ -20,8 +20,7 @@
  * Threads: one.
  * Errors: a sentence in error. RESULT_CLOSED: links to what is meant wait in the sieve, and only a
  * crawl that runs can look them up; RESULT_DAMAGED, RESULT_FULL, RESULT_IO, and the order stays. */
-#ifndef COMMAND_FORGET_FORGET_ORDER_H
-#define COMMAND_FORGET_FORGET_ORDER_H
+#pragma once
 
 #include "command/forget/forget_database.h"
 
@@ -51,5 +50,3 @@ Result forget_order_tomb(const ForgetTarget *target, Buffer *rule);
 Result forget_order_bury(ForgetOrder *order, bool again);
 /* Carries out what is in the directory, from wherever it stands. */
 Result forget_order_run(ForgetOrder *order);
-
-#endif

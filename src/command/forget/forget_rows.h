@@ -8,8 +8,7 @@
  * Owns: the new environment, while it writes.
  * Threads: one; nobody writes the old database meanwhile.
  * Errors: RESULT_FULL, RESULT_IO, RESULT_DAMAGED, with a sentence. */
-#ifndef COMMAND_FORGET_FORGET_ROWS_H
-#define COMMAND_FORGET_FORGET_ROWS_H
+#pragma once
 
 #include "command/forget/forget_database.h"
 
@@ -17,5 +16,3 @@
  * WARC files as they will be. */
 Result forget_rows_write(ForgetDatabase *database, const char *path, const WarcEnd *end,
                          Buffer *error);
-
-#endif

@@ -17,8 +17,7 @@
  * Threads: one.
  * Errors: RESULT_DAMAGED: a file cannot be read to its end (ragno verify); RESULT_FULL, RESULT_IO,
  * RESULT_MEMORY. error gets a sentence. */
-#ifndef COMMAND_FORGET_FORGET_WARC_H
-#define COMMAND_FORGET_FORGET_WARC_H
+#pragma once
 
 #include "command/forget/forget_database.h"
 #include "crawl/progress.h"
@@ -37,5 +36,3 @@ typedef struct ForgetArchive {
 /* end: that of the crawl, changed for files that are shorter. actions gets lines for forget.c: the
  * new files, and the old ones. */
 Result forget_archive(ForgetArchive *archive, WarcEnd *end, Buffer *actions, Buffer *error);
-
-#endif

@@ -4,8 +4,7 @@
  * crawl in DIR, with their links, digests and WARC records; nothing is fetched. What cannot be read
  * is passed over with a sentence and counted; so is an answer whose digest is wrong.
  * Threads: main, and those of import_store.h. */
-#ifndef COMMAND_IMPORT_IMPORT_COMMAND_H
-#define COMMAND_IMPORT_IMPORT_COMMAND_H
+#pragma once
 
 #include <stdatomic.h>
 #include "base/memory/map.h"
@@ -99,5 +98,3 @@ typedef struct ImportRun {
 Result import_run_file(ImportRun *run, const char *path, size_t number);
 /* Between two readings: the files are read again for orphans alone. How many there are. */
 void import_run_destroy(ImportRun *run);
-
-#endif

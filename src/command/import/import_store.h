@@ -17,8 +17,7 @@
  * Owns: all of it.
  * Threads: main; parse-N between add and commit.
  * Errors: RESULT_FULL, RESULT_IO: nothing can be committed any more; RESULT_MEMORY. */
-#ifndef COMMAND_IMPORT_IMPORT_STORE_H
-#define COMMAND_IMPORT_IMPORT_STORE_H
+#pragma once
 
 #include "crawl/crawl_store.h"
 #include "fetch/transfer/fetch_result.h"
@@ -79,5 +78,3 @@ Parsing *import_store_parsing(ImportStore *store);
 /* NULL: render.mode is off. */
 RenderWay *import_store_way(ImportStore *store);
 const CrawlStore *import_store_opened(const ImportStore *store);
-
-#endif

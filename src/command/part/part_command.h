@@ -13,8 +13,7 @@
  * were copied: 32 bytes each.
  * Threads: one.
  * Errors: those of the sink; RESULT_MEMORY; RESULT_IO: the folder cannot be read (reported). */
-#ifndef COMMAND_PART_PART_COMMAND_H
-#define COMMAND_PART_PART_COMMAND_H
+#pragma once
 
 #include "command/text/text_source.h"
 #include "crawl/progress.h"
@@ -52,5 +51,3 @@ Result part_copy(const TextWanted *wanted, const PartSink *sink, Progress *progr
 /* Runs the command. Exit status: 0 also when `| head` has had enough; 2 usage; 3 a file cannot be
  * read or written; 17 records were damaged and passed over. */
 int warc_export_main(int argc, char **argv);
-
-#endif

@@ -2,9 +2,6 @@
  *
  * What: plan DIR is a forecast (forecast.h); plan -i FILE is a dry run (plan_seeds.h).
  * Threads: main. */
-#ifndef COMMAND_PLAN_PLAN_H
-#define COMMAND_PLAN_PLAN_H
+#pragma once
 
 int plan_main(int argc, char **argv);
-
-#endif

@@ -6,8 +6,7 @@
  * for. What has failed once is not tried again. Then it is told, and the folder is
  * removed.
  * Threads: main; the crawl has its own, and takes signals as always. */
-#ifndef COMMAND_PLAN_PLAN_SEEDS_H
-#define COMMAND_PLAN_PLAN_SEEDS_H
+#pragma once
 
 #include "crawl/command_line.h"
 
@@ -22,5 +21,3 @@ typedef struct PlanSeeds {
 
 /* Returns the exit status. */
 int plan_seeds(const PlanSeeds *seeds, const CheckOptions *options, bool json);
-
-#endif

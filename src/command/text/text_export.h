@@ -9,8 +9,7 @@
  * Threads: as many as processors, or --threads.
  * Errors: a damaged record costs that record, an unreadable file that file. Both are reported, and
  * the exit status is then EXIT_DIRECTORY or EXIT_IO although the rest was written. */
-#ifndef COMMAND_TEXT_TEXT_EXPORT_H
-#define COMMAND_TEXT_TEXT_EXPORT_H
+#pragma once
 
 #include "base/memory/file.h"
 #include "command/text/text_source.h"
@@ -42,5 +41,3 @@ int text_export_parse(TextExport *export, int argc, char **argv, const char *usa
 void text_export_destroy(TextExport *export);
 /* The exit status of an export that ended so; errors of memory are told. */
 int text_export_status(Result rc, const TextCounts *counts);
-
-#endif

@@ -7,8 +7,7 @@
  * out.
  * Owns: the list.
  * Threads: one makes it, all read it. */
-#ifndef COMMAND_TEXT_TEXT_JOBS_H
-#define COMMAND_TEXT_TEXT_JOBS_H
+#pragma once
 
 #include "base/core/clock.h"
 #include "store/archive/warc_files.h"
@@ -92,5 +91,3 @@ void text_places_free(TextPlaces *places);
 Result text_places_cut(TextJobs *jobs, const char *directory, const TextChoice *choice);
 /* Those of a file: *n of them; NULL and 0: there are none. */
 const TextPlace *text_places_of(const TextPlaces *places, size_t file, size_t *n);
-
-#endif

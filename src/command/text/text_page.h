@@ -7,8 +7,7 @@
  * when; TEXT_SHEETS_BYTES of them are kept from page to page.
  * Owns: a TextPage borrows from its capture and its reader until the next one is read.
  * Threads: one. */
-#ifndef COMMAND_TEXT_TEXT_PAGE_H
-#define COMMAND_TEXT_TEXT_PAGE_H
+#pragma once
 
 #include "command/text/text_pdf.h"
 #include "command/text/text_source.h"
@@ -58,5 +57,3 @@ void text_pages_delete(TextPages *pages);
 Result text_pages_read(TextPages *pages, const TextCapture *capture, TextPage *page);
 /* The i-th of page->visible.n_headings. */
 VisibleHeading text_pages_heading(const TextPages *pages, size_t i);
-
-#endif

@@ -6,8 +6,7 @@
  * WARN says when the first document comes.
  * Owns: nothing.
  * Threads: any. */
-#ifndef COMMAND_TEXT_TEXT_PDF_H
-#define COMMAND_TEXT_TEXT_PDF_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ typedef struct TextPdfOptions {
  * reached; RESULT_DAMAGED: it failed, as on what is no PDF document or needs a password;
  * RESULT_MEMORY, RESULT_IO. */
 Result text_pdf_read(const TextPdfOptions *options, const char *body, size_t length, Buffer *text);
-
-#endif

@@ -3,8 +3,7 @@
  * What: text_run starts the workers and ends them. Each takes the next piece of the archive, and
  * writes its texts when those of the piece before are written.
  * Threads: the main thread calls text_run, and shows how far it is. */
-#ifndef COMMAND_TEXT_TEXT_RUN_H
-#define COMMAND_TEXT_TEXT_RUN_H
+#pragma once
 
 #include "base/core/clock.h"
 #include "command/text/text_page.h"
@@ -77,5 +76,3 @@ typedef struct TextTotals {
  * every case. */
 Result text_run(const TextRunOptions *options, OutputFile *output, Progress *progress,
                 TextTotals *totals);
-
-#endif

@@ -14,8 +14,7 @@
  * Owns: a capture borrows from its source until the next one is read.
  * Threads: one.
  * Errors: RESULT_MEMORY, RESULT_IO (reported). */
-#ifndef COMMAND_TEXT_TEXT_SOURCE_H
-#define COMMAND_TEXT_TEXT_SOURCE_H
+#pragma once
 
 #include "base/core/clock.h"
 #include "base/memory/map.h"
@@ -129,5 +128,3 @@ const TextCounts *text_source_counts(const TextSource *source);
 /* What a filter expression may ask about: the URL, the status, the content type, the decoded body
  * and the digest of the payload. */
 #define TEXT_FILTER_HAS (FILTER_HAS_RESPONSE | FILTER_HAS_STATUS | FILTER_HAS_TYPE)
-
-#endif

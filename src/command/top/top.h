@@ -3,8 +3,7 @@
  * What: the feed asks the crawl, the model keeps what is known, the view draws it, and keys change
  * what is shown.
  * Threads: main. */
-#ifndef COMMAND_TOP_TOP_H
-#define COMMAND_TOP_TOP_H
+#pragma once
 
 #include "command/top/top_model.h"
 #include "command/top/top_terminal.h"
@@ -22,5 +21,3 @@ size_t top_view_page(int rows);
 
 /* argv[0] is "top". Returns the exit status. */
 int top_main(int argc, char **argv);
-
-#endif

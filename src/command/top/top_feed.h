@@ -12,8 +12,7 @@
  * Owns: the connection.
  * Threads: the feed's own; the functions below belong to the main thread.
  * Errors: whatever fails becomes a sentence in the model. */
-#ifndef COMMAND_TOP_TOP_FEED_H
-#define COMMAND_TOP_TOP_FEED_H
+#pragma once
 
 #include "command/cluster/console.h"
 #include "command/top/top_model.h"
@@ -34,5 +33,3 @@ void top_feed_unlock(TopFeed *feed);
 void top_feed_ask(TopFeed *feed, TopWish wish);
 /* Readable when the feed has changed the model; lock clears it. */
 int top_feed_fd(const TopFeed *feed);
-
-#endif

@@ -6,8 +6,7 @@
  * What: the latest status, the rows of hosts, and the state of the screen. Times are parameters.
  * Owns: its texts and rows.
  * Threads: whoever has the lock of the feed (top_feed.h); pure. */
-#ifndef COMMAND_TOP_TOP_MODEL_H
-#define COMMAND_TOP_TOP_MODEL_H
+#pragma once
 
 #include "base/core/clock.h"
 #include "survey/survey.h"
@@ -120,5 +119,3 @@ typedef enum TopWish {
 
 /* page: rows that a page key moves by. */
 TopWish top_input_key(TopModel *model, unsigned key, size_t page);
-
-#endif

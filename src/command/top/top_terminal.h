@@ -3,8 +3,7 @@
  * What: shows a canvas and returns keys. This is the only file that uses ncurses.
  * Owns: the terminal while it is open.
  * Threads: main. */
-#ifndef COMMAND_TOP_TOP_TERMINAL_H
-#define COMMAND_TOP_TOP_TERMINAL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -69,5 +68,3 @@ bool top_terminal_has_unicode(void);
 void top_terminal_show(const Canvas *canvas);
 /* The next key (top_model.h), or 0 when there is none. */
 unsigned top_terminal_key(void);
-
-#endif

@@ -34,8 +34,7 @@
  * Owns: with --repair the lock of the directory.
  * Threads: main.
  * Errors: exit status 0 no problem; 1 problems; 2 usage; 3 cannot be read; 17 in use (--repair). */
-#ifndef COMMAND_VERIFY_VERIFY_H
-#define COMMAND_VERIFY_VERIFY_H
+#pragma once
 
 #include "command/verify/verify_run.h"
 
@@ -46,5 +45,3 @@ Result verify_directory(const VerifyOptions *options, VerifyCounts *counts);
 /* `ragno verify DIR [--repair|--refetch]`: exit status 0 no problem, 1 problems,
  * 2 usage, 3 cannot be read, 17 in use by a crawl (--repair). */
 int verify_main(int argc, char **argv);
-
-#endif

@@ -4,8 +4,7 @@
  * What: a problem is one line, and one problem more; a repair is one line, and one repair more.
  * Owns: verify_directory makes and frees everything in it.
  * Threads: main. */
-#ifndef COMMAND_VERIFY_VERIFY_RUN_H
-#define COMMAND_VERIFY_VERIFY_RUN_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,5 +126,3 @@ Result verify_forget_validators(MDB_txn *txn, uint64_t index);
 Result verify_links(Verify *verify);
 /* Puts a page into the schedule once more; inside a transaction. */
 Result verify_schedule_again(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t index);
-
-#endif

@@ -13,11 +13,8 @@
  * of index.idx for each WACZ_LINES captures.
  * Threads: main; the workers of command/text/text_run.h.
  * Source: WACZ 1.1.1. */
-#ifndef COMMAND_WACZ_WACZ_EXPORT_H
-#define COMMAND_WACZ_WACZ_EXPORT_H
+#pragma once
 
 /* Runs the command. Exit status: 0, 2 usage, 3 a file cannot be read or written, 17 records were
  * damaged and passed over. */
 int wacz_export_main(int argc, char **argv);
-
-#endif

@@ -6,13 +6,10 @@
  * order: no new fetches; fetches in flight end or are aborted; fetchers, resolver, parsers, ingest,
  * frontier.
  * Threads: main. */
-#ifndef CRAWL_AGENT_AGENT_H
-#define CRAWL_AGENT_AGENT_H
+#pragma once
 
 #include "crawl/exit_status.h"
 #include "crawl/run/settings.h"
 
 /* Runs a crawl to its end. Returns the exit status. */
 int agent_run(const AgentOptions *options);
-
-#endif

@@ -15,8 +15,7 @@
  * CONSOLE_BYTES at most).
  * Threads: cluster.
  * Errors: a ConsoleState with a sentence. */
-#ifndef CRAWL_CLUSTER_CLUSTER_CONSOLE_H
-#define CRAWL_CLUSTER_CLUSTER_CONSOLE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -50,5 +49,3 @@ void cluster_console_init(ClusterConsole *console, const char *directory, const 
 void cluster_console_destroy(ClusterConsole *console);
 /* Appends the answer; nothing to what is no question. */
 void cluster_console_asked(ClusterConsole *console, WireReader *question, WireWriter *answer);
-
-#endif

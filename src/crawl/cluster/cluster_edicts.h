@@ -11,8 +11,7 @@
  * Threads: the main thread calls; the sinks are the cluster thread's.
  * Errors: without memory, or when the file cannot be written, an edict is not carried out:
  * whoever has ordered it hears that this agent has not answered. */
-#ifndef CRAWL_CLUSTER_CLUSTER_EDICTS_H
-#define CRAWL_CLUSTER_CLUSTER_EDICTS_H
+#pragma once
 
 #include "crawl/cluster/cluster_state.h"
 
@@ -37,5 +36,3 @@ void cluster_edicts_applied(ClusterPart *part, const Edicts *edicts, uint64_t nu
 void cluster_edicts_order(ClusterPart *part, const Edict *edict, uint64_t ticket);
 /* What came of an order; the caller frees told->text. False: nothing yet. */
 bool cluster_edicts_told(ClusterPart *part, ClusterTold *told);
-
-#endif

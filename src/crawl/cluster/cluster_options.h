@@ -3,8 +3,7 @@
  * What: pure translation, and what an agent is called: by name for people, by machine and directory
  * for the proof that two processes cannot run at once (membership.h).
  * Threads: main. */
-#ifndef CRAWL_CLUSTER_CLUSTER_OPTIONS_H
-#define CRAWL_CLUSTER_CLUSTER_OPTIONS_H
+#pragma once
 
 #include "cluster/node/node.h"
 #include "cluster/transport/transport_nats.h"
@@ -21,5 +20,3 @@ NodeOptions cluster_node_options(const Config *config, const ClusterNames *names
 TransportNatsOptions cluster_nats_options(const Config *config, const char *name);
 /* A random number. */
 uint64_t cluster_luck(void);
-
-#endif

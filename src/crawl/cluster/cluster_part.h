@@ -16,8 +16,7 @@
  *  1. It is idle only when ingest was so at its last look, nothing is scheduled, and outbox, inbox
  *     and ingest's queue are empty (cluster/whole/ending.h).
  *  2. While the main thread waits for it to join, only its thread writes to the database. */
-#ifndef CRAWL_CLUSTER_CLUSTER_PART_H
-#define CRAWL_CLUSTER_CLUSTER_PART_H
+#pragma once
 
 #include "crawl/cluster/cluster_part_types.h"
 
@@ -85,5 +84,3 @@ Result cluster_wait(ClusterPart *part, int signals, int news, Buffer *error);
  * of all [site] sections, and the program's version. An agent whose text differs from the crawl's
  * is refused, with the first line that does (cluster/node/node_join.h).
  * Threads: main. */
-
-#endif

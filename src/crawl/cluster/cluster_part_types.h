@@ -3,8 +3,7 @@
  * What: the types that its parts share; cluster_part.h has the functions.
  * Owns: what each comment says.
  * Threads: as cluster_part.h says. */
-#ifndef CRAWL_CLUSTER_CLUSTER_PART_TYPES_H
-#define CRAWL_CLUSTER_CLUSTER_PART_TYPES_H
+#pragma once
 
 #include "cluster/node/node.h"
 #include "crawl/crawl_store.h"
@@ -48,5 +47,3 @@ typedef struct ClusterFigures {
     uint64_t inbox_bytes;
     uint16_t agent;
 } ClusterFigures;
-
-#endif

@@ -3,13 +3,10 @@
  * What: leases go to the frontier, blocks and tables to ingest, allowances and the end to the main
  * thread; rows of the outbox and the situation come from there.
  * Threads: cluster. */
-#ifndef CRAWL_CLUSTER_CLUSTER_SINKS_H
-#define CRAWL_CLUSTER_CLUSTER_SINKS_H
+#pragma once
 
 #include "crawl/cluster/cluster_state.h"
 
 NodeSinks cluster_sinks(ClusterPart *part);
 /* Scores are exchanged when the crawl goes by PageRank. */
 MassDeskOptions cluster_sinks_mass(ClusterPart *part);
-
-#endif

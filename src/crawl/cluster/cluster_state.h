@@ -3,8 +3,7 @@
  * What: the parts of a ClusterPart, and the state that it tells the main thread.
  * Owns: see cluster_part.h.
  * Threads: as the comments say; the mutex guards the text, the figures and changes of the state. */
-#ifndef CRAWL_CLUSTER_CLUSTER_STATE_H
-#define CRAWL_CLUSTER_CLUSTER_STATE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -128,5 +127,3 @@ void cluster_state_set(ClusterPart *part, ClusterState state, const char *text);
 ClusterState cluster_state_get(ClusterPart *part);
 /* Whether nothing is left here, and what is elsewhere is known there. Any thread. */
 bool cluster_state_is_idle(ClusterPart *part);
-
-#endif

@@ -5,8 +5,7 @@
  * Owns: the socket.
  * Threads: one.
  * Errors: error gets one sentence. */
-#ifndef CRAWL_CONTROL_CONTROL_LINK_H
-#define CRAWL_CONTROL_CONTROL_LINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -82,5 +81,3 @@ Result control_link_ask(ControlLink *link, char *const *words, size_t n, Control
 bool control_link_is_in_flight(const char *directory, const char *url);
 
 #define CONTROL_FLIGHT_MS 5000
-
-#endif

@@ -23,8 +23,7 @@
  * silent longest and waits for nothing; a client that does not read its answer is left.
  *
  * Errors: whatever a client sends gets a sentence. */
-#ifndef CRAWL_CONTROL_CONTROL_SERVER_H
-#define CRAWL_CONTROL_CONTROL_SERVER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -70,5 +69,3 @@ typedef enum ControlEnd { CONTROL_OK, CONTROL_ERROR, CONTROL_USAGE } ControlEnd;
 /* The last line of an answer; sentence may be NULL with CONTROL_OK. */
 void control_server_end(ControlServer *server, ControlClient client, ControlEnd end,
                         const char *sentence);
-
-#endif

@@ -8,8 +8,7 @@
  * Owns: the control server.
  * Threads: main.
  * Errors: whatever is asked gets a sentence; what cannot be done changes nothing. */
-#ifndef CRAWL_DESK_DESK_H
-#define CRAWL_DESK_DESK_H
+#pragma once
 
 #include <stdio.h>
 
@@ -32,5 +31,3 @@ int desk_fd(const Desk *desk);
 void desk_serve(Desk *desk, MonoTime now);
 /* When desk_serve wants to be called again, if nobody asks before. */
 MonoTime desk_next(const Desk *desk);
-
-#endif

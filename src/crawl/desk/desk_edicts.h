@@ -7,8 +7,7 @@
  * which it is given has checked it, and carried it out itself, so each of the others can. An order
  * about a host is carried out by the host's owner, and its sentence is the answer.
  * Threads: main. */
-#ifndef CRAWL_DESK_DESK_EDICTS_H
-#define CRAWL_DESK_DESK_EDICTS_H
+#pragma once
 
 #include "crawl/desk/desk_reply.h"
 #include "ingest/chore/orders.h"
@@ -25,5 +24,3 @@ void desk_edicts_tick(Desk *desk);
 /* An order about a host is done; false: it is none of an edict. text: what came of it. */
 bool desk_edicts_done(Desk *desk, const Order *order, const char *text);
 void desk_edicts_close(Desk *desk);
-
-#endif

@@ -4,8 +4,7 @@
  * host or adds seeds is an order (ingest/chore/orders.h); the client gets its answer when the order
  * is committed.
  * Threads: main. */
-#ifndef CRAWL_DESK_DESK_HOSTS_H
-#define CRAWL_DESK_DESK_HOSTS_H
+#pragma once
 
 #include "crawl/desk/desk_reply.h"
 
@@ -25,5 +24,3 @@ void desk_waiting(Desk *desk, const DeskRequest *request);
 void desk_seed(Desk *desk, const DeskRequest *request);
 /* Answers those whose orders are done. */
 void desk_hosts_tick(Desk *desk);
-
-#endif

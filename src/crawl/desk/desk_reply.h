@@ -2,8 +2,7 @@
  *
  * What: formatted lines of data, and the last line.
  * Threads: main. */
-#ifndef CRAWL_DESK_DESK_REPLY_H
-#define CRAWL_DESK_DESK_REPLY_H
+#pragma once
 
 #include "cluster/whole/edicts.h"
 #include "crawl/control/control_server.h"
@@ -69,5 +68,3 @@ void desk_refuse(Desk *desk, const DeskRequest *request, const char *format, ...
     __attribute__((format(printf, 3, 4)));
 void desk_misunderstand(Desk *desk, const DeskRequest *request, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-#endif

@@ -10,8 +10,7 @@
  * Owns: all parts. Configuration and directory are borrowed.
  * Threads: main. The atomics, which wires.h counts in, are of all threads.
  * Errors: error holds one sentence. */
-#ifndef CRAWL_PARTS_AGENT_PARTS_H
-#define CRAWL_PARTS_AGENT_PARTS_H
+#pragma once
 
 #include "crawl/parts/agent_parts_types.h"
 
@@ -42,5 +41,3 @@ void parts_reopen_logs(AgentParts *parts);
 /* Commits what was fetched and ends all threads. */
 void parts_stop(AgentParts *parts);
 void parts_delete(AgentParts *parts);
-
-#endif

@@ -3,8 +3,7 @@
  * What: the types that its parts share; agent_parts.h has the functions.
  * Owns: what each comment says.
  * Threads: as agent_parts.h says. */
-#ifndef CRAWL_PARTS_AGENT_PARTS_TYPES_H
-#define CRAWL_PARTS_AGENT_PARTS_TYPES_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -113,5 +112,3 @@ typedef struct AgentParts {
     _Atomic uint64_t pages_final; /* answers to scheduled URLs: for max_pages */
     unsigned pauses;              /* PauseReasons that hold */
 } AgentParts;
-
-#endif

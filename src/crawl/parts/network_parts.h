@@ -4,8 +4,7 @@
  * Owns: nothing; what is built belongs to AgentParts.
  * Threads: main.
  * Errors: error gets one sentence that names the option. */
-#ifndef CRAWL_PARTS_NETWORK_PARTS_H
-#define CRAWL_PARTS_NETWORK_PARTS_H
+#pragma once
 
 #include "crawl/parts/agent_parts_types.h"
 
@@ -33,5 +32,3 @@ Result network_parts_new(AgentParts *parts, Buffer *error);
 Result network_parts_change(AgentParts *parts, Buffer *error);
 /* The options of the resolver; `ragno check dns` uses them, too. */
 ResolverOptions network_parts_resolver_options(const Config *config, const IpPolicy *policy);
-
-#endif

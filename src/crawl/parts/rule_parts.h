@@ -8,8 +8,7 @@
  * Owns: nothing; what is built belongs to AgentParts.
  * Threads: main.
  * Errors: error gets a sentence, or a line for each mistake; nothing has changed then. */
-#ifndef CRAWL_PARTS_RULE_PARTS_H
-#define CRAWL_PARTS_RULE_PARTS_H
+#pragma once
 
 #include "crawl/parts/agent_parts_types.h"
 
@@ -21,5 +20,3 @@ Result rule_parts_deny(AgentParts *parts, const char *rule, const char *who, Buf
 /* Takes a denial back. RESULT_NOT_FOUND: there is none; answer says which rule denies it instead.
  */
 Result rule_parts_allow(AgentParts *parts, const char *rule, const char *who, Buffer *answer);
-
-#endif

@@ -3,8 +3,7 @@
  * What: makes the site book of the configuration and hands it to the threads: fetching threads
  * (FetcherOptions.sites), the distributor (delay and limit of pages of a host), ingest (limit).
  * Threads: main shares; each of the other functions is called by the thread that it names. */
-#ifndef CRAWL_PARTS_SITE_PARTS_H
-#define CRAWL_PARTS_SITE_PARTS_H
+#pragma once
 
 #include "crawl/parts/agent_parts_types.h"
 
@@ -18,5 +17,3 @@ int64_t site_parts_host_delay(void *context, const char *hostname, int64_t stand
 uint64_t site_parts_host_pages(void *context, const char *hostname);
 /* For ingest: IngestOptions.host_config and RenderWay.host_config. */
 bool site_parts_host_config(void *context, const char *hostname, Config *config);
-
-#endif

@@ -7,8 +7,7 @@
  * Owns: nothing. What is handed over belongs to the part that gets it.
  * Threads: that of the part that has something. Only parsing_push, parsing_add and ingest_push may
  * wait, where a queue bounds the flow. */
-#ifndef CRAWL_PARTS_WIRES_H
-#define CRAWL_PARTS_WIRES_H
+#pragma once
 
 #include "crawl/parts/agent_parts_types.h"
 
@@ -50,5 +49,3 @@ ClusterSinks cluster_wires_sinks(AgentParts *parts);
 uint64_t cluster_wires_bytes(AgentParts *parts);
 /* As many transfers as there may be pages. Any thread. */
 void cluster_wires_allow(AgentParts *parts);
-
-#endif

@@ -15,8 +15,7 @@
  * cannot be run a warning and a count remain. The end of a crawl is told, too, and waited for.
  * Owns: its process and what waits.
  * Threads: main. Time is a parameter. */
-#ifndef CRAWL_RUN_ALERTS_H
-#define CRAWL_RUN_ALERTS_H
+#pragma once
 
 #include "crawl/run/status.h"
 
@@ -79,5 +78,3 @@ void alerts_end(Alerts *alerts, const StatusSample *before, const StatusSample *
  * that stays as it is; -1: none). */
 void alerts_wait(Alerts *alerts, int hurry);
 void alerts_destroy(Alerts *alerts);
-
-#endif

@@ -8,8 +8,7 @@
  * each event is logged with who asked.
  * Owns: nothing; parts, monitor and options are borrowed.
  * Threads: main. Time is a parameter. */
-#ifndef CRAWL_RUN_HELM_H
-#define CRAWL_RUN_HELM_H
+#pragma once
 
 #include <lmdb.h>
 #include <stdatomic.h>
@@ -132,5 +131,3 @@ void helm_tick(Helm *helm, MonoTime now);
 MonoTime helm_next(const Helm *helm, MonoTime now);
 /* Whether the crawl is stopping and nothing is in flight any more. */
 bool helm_has_stopped(const Helm *helm);
-
-#endif

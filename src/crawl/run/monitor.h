@@ -2,8 +2,7 @@
  *
  * What: time is a parameter; the monitor says when it wants to be called next.
  * Threads: main. */
-#ifndef CRAWL_RUN_MONITOR_H
-#define CRAWL_RUN_MONITOR_H
+#pragma once
 
 #include "crawl/parts/agent_parts.h"
 #include "crawl/run/settings.h"
@@ -64,5 +63,3 @@ void monitor_reopen(Monitor *monitor);
 bool monitor_disk_low(Monitor *monitor);
 /* Bytes that were free in DIR when it was last looked at. */
 uint64_t monitor_disk_free(const Monitor *monitor);
-
-#endif

@@ -9,8 +9,7 @@
  * Owns: one socket.
  * Threads: main. Time is a parameter.
  * Errors: a manager that does not listen changes nothing for the crawl. */
-#ifndef CRAWL_RUN_SERVICE_H
-#define CRAWL_RUN_SERVICE_H
+#pragma once
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -54,5 +53,3 @@ void service_stopping(Service *service, const char *why, int64_t most_ms);
 void service_tick(Service *service, const ServicePulse *pulse, const char *phrase, MonoTime now);
 /* When service_tick wants to be called; MONO_NEVER without a manager. */
 MonoTime service_next(const Service *service);
-
-#endif

@@ -9,8 +9,7 @@
  * Owns: what operators have set. Parts and options are borrowed.
  * Threads: main.
  * Errors: error gets a line for each mistake; nothing has changed then. */
-#ifndef CRAWL_RUN_SETTINGS_H
-#define CRAWL_RUN_SETTINGS_H
+#pragma once
 
 #include "crawl/parts/agent_parts.h"
 
@@ -78,5 +77,3 @@ Result settings_keep_identity(const Config *config, const char *directory, Buffe
 void settings_tell_start(const Config *config, const char *directory);
 /* Writes DIR/config.ini, and the same as DIR/in-force.ini, which nobody edits; synced. */
 Result settings_write(const Config *config, const char *directory);
-
-#endif

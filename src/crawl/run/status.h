@@ -4,8 +4,7 @@
  * What: pure formatting of a StatusSample, and the judgement which part limits the crawl. The
  * monitor takes the samples, decides when, and writes.
  * Threads: main. */
-#ifndef CRAWL_RUN_STATUS_H
-#define CRAWL_RUN_STATUS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -102,5 +101,3 @@ Result status_progress(const StatusSample *before, const StatusSample *now, unsi
                        Buffer *out);
 /* Resident memory of this process. */
 uint64_t status_rss_bytes(void);
-
-#endif

@@ -5,8 +5,7 @@
  * sentence without its period. Rows of one metric stand together, and the first has the sentence.
  * A value is an expression of a StatusSample s (status.c says which words it may use).
  * Threads: macros alone. */
-#ifndef CRAWL_RUN_STATUS_FIELDS_H
-#define CRAWL_RUN_STATUS_FIELDS_H
+#pragma once
 
 /* clang-format off */
 #define STATUS_FIELDS(FIELD) \
@@ -256,5 +255,3 @@
     FIELD("agents_awaited", int, s->cluster.node.agents_awaited, GAUGE, "agents_awaited", "", \
           "Agents that must say what they have used of the crawl's limits before more is given out")
 /* clang-format on */
-
-#endif

@@ -9,8 +9,7 @@
  *   http://c.example/: robots.txt forbids it (line 2: Disallow: /)
  *
  * Threads: main, with a read transaction. */
-#ifndef CRAWL_SEEDS_SEED_VERDICT_H
-#define CRAWL_SEEDS_SEED_VERDICT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -50,5 +49,3 @@ typedef struct SeedVerdict {
  * that has succeeded by itself: whether any has is then all that the verdict says. */
 Result seed_verdict_find(const IngestStore *store, const Config *config, FILE *out,
                          SeedVerdict *verdict);
-
-#endif

@@ -6,8 +6,7 @@
  * line that is no URL, or whose port is not connected to, is reported with file and line, and
  * reading goes on.
  * Threads: main. */
-#ifndef CRAWL_SEEDS_SEEDS_H
-#define CRAWL_SEEDS_SEEDS_H
+#pragma once
 
 #include "parse/host/port_set.h"
 #include "store/pages/page_db.h"
@@ -31,5 +30,3 @@ Result seeds_probe(const char *const *paths, size_t n_paths, char *const *words,
 Result seeds_read_file(SeedReader *reader, const char *path);
 /* URLs from the command line. */
 Result seeds_read_words(SeedReader *reader, char *const *words, size_t n);
-
-#endif

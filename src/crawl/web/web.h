@@ -20,8 +20,7 @@
  * Invariants: memory is bounded: WEB_CLIENTS connections, WEB_BODY_BYTES of a request's body. What
  * is shown comes from this host alone: the Content-Security-Policy allows nothing else.
  * Errors: a crawl whose page cannot be opened goes on without it; the log says why. */
-#ifndef CRAWL_WEB_WEB_H
-#define CRAWL_WEB_WEB_H
+#pragma once
 
 #include "crawl/crawl_store.h"
 #include "rules/config.h"
@@ -83,5 +82,3 @@ bool web_guard_origin(const char *origin, const char *host);
 /* Whether an Authorization header holds the token. The time it takes does not depend on how much
  * of it is right. */
 bool web_guard_token(const char *authorization, const char *token);
-
-#endif

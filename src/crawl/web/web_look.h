@@ -9,8 +9,7 @@
  * Owns: its queue and its answers of before. A question is borrowed until answered() is called.
  * Threads: its own, "look"; web_look_ask by any. Read transactions are short.
  * Errors: an answer's status tells. */
-#ifndef CRAWL_WEB_WEB_LOOK_H
-#define CRAWL_WEB_WEB_LOOK_H
+#pragma once
 
 #include "ingest/batch/ingest_batch.h"
 #include "survey/survey.h"
@@ -51,5 +50,3 @@ void web_look_stop(WebLook *look);
 void web_look_delete(WebLook *look);
 /* RESULT_LIMIT: too many wait; RESULT_CLOSED: it is ending. The question was not taken then. */
 Result web_look_ask(WebLook *look, WebQuestion *question);
-
-#endif

@@ -3,8 +3,7 @@
  * What: every field of the status (status_fields.h) that counts or measures becomes a metric with
  * type, unit and help. Rates are left out: Prometheus makes its own.
  * Threads: any; pure. */
-#ifndef CRAWL_WEB_WEB_METRICS_H
-#define CRAWL_WEB_WEB_METRICS_H
+#pragma once
 
 #include "crawl/control/control_link.h"
 
@@ -30,5 +29,3 @@ unsigned web_crawl_do(WebCrawl *crawl, const char *line, size_t length, Buffer *
 
 /* json: the status as one object. */
 Result web_metrics(const char *json, Buffer *out);
-
-#endif

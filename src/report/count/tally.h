@@ -5,8 +5,7 @@
  * Owns: its names.
  * Threads: one.
  * Errors: when memory is short, a new name counts as "other", too. */
-#ifndef REPORT_COUNT_TALLY_H
-#define REPORT_COUNT_TALLY_H
+#pragma once
 
 #include "base/memory/map.h"
 
@@ -94,5 +93,3 @@ void tally_add_many(Tally *tally, const char *name, size_t length, uint64_t coun
 /* The rows, most counted first ("other" last); *n = how many. The caller frees the array, the names
  * are the tally's. NULL without memory. */
 const TallyRow **tally_sorted(const Tally *tally, size_t *n);
-
-#endif

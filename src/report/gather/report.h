@@ -4,8 +4,7 @@
  * it.
  * Owns: all of its parts.
  * Threads: one; the crawl may be running. */
-#ifndef REPORT_GATHER_REPORT_H
-#define REPORT_GATHER_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -157,5 +156,3 @@ typedef struct Report {
 Result report_gather(Report *report, const char *directory, PageDB *db, WallTime now, FILE *broken,
                      Buffer *error);
 void report_destroy(Report *report);
-
-#endif

@@ -7,8 +7,7 @@
  * looked at; further ones are counted.
  * Owns: its lists.
  * Threads: one. */
-#ifndef REPORT_GATHER_REPORT_GRAPH_H
-#define REPORT_GATHER_REPORT_GRAPH_H
+#pragma once
 
 #include <stdio.h>
 
@@ -63,5 +62,3 @@ bool report_is_broken(int32_t status);
  * in any case. */
 Result report_graph_read(ReportGraph *graph, PageDB *db, FILE *all);
 void report_graph_destroy(ReportGraph *graph);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * What: the sections of a report, and in which order they are told.
  * Threads: one. */
-#ifndef REPORT_TELL_REPORT_FILE_H
-#define REPORT_TELL_REPORT_FILE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -12,5 +11,3 @@
 
 /* Tells the report in that form. RESULT_MEMORY, RESULT_IO, RESULT_FULL: of out. */
 Result report_print(const Report *report, ReportForm form, FILE *out);
-
-#endif

@@ -5,8 +5,7 @@
  * Owns: the text that is being written.
  * Threads: one.
  * Errors: the first error of memory is kept and returned by ReportRenderer.end. */
-#ifndef REPORT_WRITE_REPORT_HTML_H
-#define REPORT_WRITE_REPORT_HTML_H
+#pragma once
 
 #include "base/memory/buffer.h"
 #include "report/write/report_renderer.h"
@@ -27,5 +26,3 @@ Result chart_svg(Buffer *out, const ReportChart *chart);
 double chart_step(double most, unsigned n);
 /* Appends text with "&", "<", ">" and quotes escaped. */
 Result html_append(Buffer *out, const char *text);
-
-#endif

@@ -5,8 +5,7 @@
  * tables with their rows, bars with their rows, and charts; last, end. Texts are plain: each
  * renderer escapes them for its form.
  * Errors: the first error is kept and returned by end, which deletes the renderer. */
-#ifndef REPORT_WRITE_REPORT_RENDERER_H
-#define REPORT_WRITE_REPORT_RENDERER_H
+#pragma once
 
 #include "report/count/tally.h"
 
@@ -45,5 +44,3 @@ typedef struct ReportRenderer {
     void (*chart)(void *context, const ReportChart *chart);
     Result (*end)(void *context);
 } ReportRenderer;
-
-#endif

@@ -5,13 +5,10 @@
  * Owns: the table that is being written.
  * Threads: one.
  * Errors: the first error is kept and returned by ReportRenderer.end. */
-#ifndef REPORT_WRITE_REPORT_TEXT_H
-#define REPORT_WRITE_REPORT_TEXT_H
+#pragma once
 
 #include "base/memory/buffer.h"
 #include "report/write/report_renderer.h"
 
 /* out is borrowed, and gets what is told at once. RESULT_MEMORY. */
 Result report_text_renderer(ReportRenderer *renderer, unsigned label_width, Buffer *out);
-
-#endif

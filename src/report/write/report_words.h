@@ -2,8 +2,7 @@
  *
  * What: each function writes into text and returns it.
  * Threads: any; pure. */
-#ifndef REPORT_WRITE_REPORT_WORDS_H
-#define REPORT_WRITE_REPORT_WORDS_H
+#pragma once
 
 #include "base/core/clock.h"
 
@@ -21,5 +20,3 @@ char *words_bytes_range(uint64_t from, uint64_t to, char text[WORDS_BYTES]);
 char *words_tick(double value, bool bytes, char text[WORDS_BYTES]);
 /* The meaning of a status or a negative code in a few words; NULL when it needs no explanation. */
 const char *words_status(int status);
-
-#endif

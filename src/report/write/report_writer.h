@@ -16,8 +16,7 @@
  * end of their list.
  * Threads: one.
  * Errors: the first one is kept and returned by report_writer_end. */
-#ifndef REPORT_WRITE_REPORT_WRITER_H
-#define REPORT_WRITE_REPORT_WRITER_H
+#pragma once
 
 #include "base/core/clock.h"
 #include "base/memory/buffer.h"
@@ -98,5 +97,3 @@ void report_bars(ReportWriter *writer, const char *key, const char *name);
 void report_bar(ReportWriter *writer, const char *label, ReportValue value, double share);
 void report_bars_end(ReportWriter *writer);
 void report_chart(ReportWriter *writer, const ReportChart *chart);
-
-#endif

@@ -12,8 +12,7 @@
  * Owns: its scope and its denials. Immutable once made; a change makes another
  * (base/thread/shared.h).
  * Threads: any. */
-#ifndef RULES_ADMISSION_H
-#define RULES_ADMISSION_H
+#pragma once
 
 #include "rules/scope/denials.h"
 #include "rules/scope/scope.h"
@@ -43,5 +42,3 @@ void admission_delete(void *admission); /* an Admission or NULL */
 /* Whether `ragno forget` has erased it: nothing may write it down again. */
 bool admission_forgot(const Admission *admission, const char *url, size_t length);
 AdmissionAnswer admission_judge(const Admission *admission, const AdmissionQuestion *question);
-
-#endif

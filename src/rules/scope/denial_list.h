@@ -8,8 +8,7 @@
  * Owns: the rules.
  * Threads: main.
  * Errors: error gets one sentence, with file and line for what stands in the file. */
-#ifndef RULES_SCOPE_DENIAL_LIST_H
-#define RULES_SCOPE_DENIAL_LIST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -34,5 +33,3 @@ Result denial_list_write(const DenialList *list, const char *directory, Buffer *
 Result denial_list_add(DenialList *list, const char *rule, const char *note);
 /* RESULT_NOT_FOUND. */
 Result denial_list_remove(DenialList *list, const char *rule);
-
-#endif

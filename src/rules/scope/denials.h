@@ -14,8 +14,7 @@
  * Owns: its copies of the rules. Immutable once made.
  * Threads: any.
  * Errors: error gets one sentence that names the rule. */
-#ifndef RULES_DENIALS_H
-#define RULES_DENIALS_H
+#pragma once
 
 #include <string.h>
 
@@ -46,5 +45,3 @@ const char *denials_host(const Denials *denials, const char *name, size_t length
 const char *denials_address(const Denials *denials, const IpAddress *address);
 /* The rule that denies this URL, whatever its host; NULL: none does. */
 const char *denials_url(const Denials *denials, const char *url, size_t length);
-
-#endif

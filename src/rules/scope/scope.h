@@ -4,8 +4,7 @@
  * A bad port (parse/host/port_set.h) is never in scope. Seeds are in scope by definition, but for
  * those on such a port.
  * Threads: any. */
-#ifndef RULES_SCOPE_SCOPE_H
-#define RULES_SCOPE_SCOPE_H
+#pragma once
 
 #include "base/memory/buffer.h"
 #include "rules/scope/stay_set.h"
@@ -97,5 +96,3 @@ const char *scope_rule_name(ScopeRule rule);
 bool scope_excludes_host(const Scope *scope, const char *name, size_t length);
 /* REFUSALS when the URL is in scope, otherwise why not. */
 Refusal scope_refuses(const Scope *scope, const char *url, size_t length);
-
-#endif

@@ -8,8 +8,7 @@
  * Threads: any may ask, without a lock; those who add take turns.
  * Errors: RESULT_MEMORY; RESULT_INVALID for what is no absolute URL.
  * Source: wget's --no-parent, Heritrix's SurtPrefixScope. */
-#ifndef RULES_STAY_SET_H
-#define RULES_STAY_SET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ Result stay_set_follow(StaySet *set, const char *url, size_t length);
 bool stay_set_stands_for_seed(const StaySet *set, const char *url, size_t length);
 /* Whether a URL lies in one of the places. */
 bool stay_set_has(const StaySet *set, const char *url, size_t length);
-
-#endif

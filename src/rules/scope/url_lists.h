@@ -4,8 +4,7 @@
  * is asked for, however large the set is.
  * Owns: its copies of the names.
  * Threads: readers any; the set is filled by one thread before. */
-#ifndef RULES_SCOPE_URL_LISTS_H
-#define RULES_SCOPE_URL_LISTS_H
+#pragma once
 
 #include "base/memory/map.h"
 #include "base/memory/buffer.h"
@@ -38,5 +37,3 @@ Result url_regex_compile(const char *text, const char *name, UrlRegex **regex, B
 void url_regex_delete(UrlRegex *regex); /* NULL is allowed */
 /* Whether it is found in the URL. at_limit: what counts when the match runs into its bound. */
 bool url_regex_find(const UrlRegex *regex, const char *url, size_t length, bool at_limit);
-
-#endif

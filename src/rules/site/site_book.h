@@ -14,8 +14,7 @@
  * Owns: the copy. Immutable once made.
  * Threads: made by the main thread; read by any.
  * Errors: RESULT_MEMORY; what credentials_read says of fetch.credentials, with a sentence. */
-#ifndef RULES_SITE_SITE_BOOK_H
-#define RULES_SITE_SITE_BOOK_H
+#pragma once
 
 #include "fetch/site/fetch_site.h"
 #include "rules/config.h"
@@ -35,5 +34,3 @@ void site_book_politeness(const Config *config, PolitenessOptions *politeness);
 void site_book_fetch_site(const void *book, const char *hostname, FetchSite *site);
 /* Whether a section sets one of the limits that count pages, URLs and hosts. */
 bool site_book_has_limits(const SiteBook *book);
-
-#endif
