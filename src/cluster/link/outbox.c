@@ -172,7 +172,7 @@ Result outbox_draft_delete(OutboxDraft *draft, uint16_t to, uint64_t first, uint
         draft->state.bytes -= draft->state.bytes < length ? draft->state.bytes : length;
         draft->changed = true;
         deleted++;
-        rows.code = mdb_cursor_del(rows.cursor, 0); /* the next one is the one behind it */
+        lmdb_rows_delete(&rows, 0); /* the next one is the one behind it */
     }
     if (n != NULL) {
         *n = deleted;

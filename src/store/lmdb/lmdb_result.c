@@ -173,29 +173,64 @@ Result lmdb_count(MDB_txn *txn, MDB_dbi table, uint64_t *n, const char *what)
     return lmdb_result(rc, what);
 }
 
+void lmdb_rows_open(LmdbRows *rows, MDB_txn *txn, MDB_dbi table)
+{
+    *rows = (LmdbRows){.cursor = NULL};
+    rows->code = mdb_cursor_open(txn, table, &rows->cursor);
+}
+
+bool lmdb_rows_note(LmdbRows *rows, int code)
+{
+    if (rows->code == 0 && code != MDB_NOTFOUND && code != MDB_KEYEXIST) {
+        rows->code = code;
+    }
+    return rows->code == 0 && code == 0;
+}
+
+bool lmdb_rows_get(LmdbRows *rows, MDB_cursor_op op)
+{
+    return rows->code == 0 &&
+           lmdb_rows_note(rows, mdb_cursor_get(rows->cursor, &rows->key, &rows->value, op));
+}
+
+bool lmdb_rows_put(LmdbRows *rows, unsigned flags)
+{
+    return rows->code == 0 &&
+           lmdb_rows_note(rows, mdb_cursor_put(rows->cursor, &rows->key, &rows->value, flags));
+}
+
+void lmdb_rows_delete(LmdbRows *rows, unsigned flags)
+{
+    rows->code = rows->code == 0 ? mdb_cursor_del(rows->cursor, flags) : rows->code;
+}
+
+size_t lmdb_rows_count(LmdbRows *rows)
+{
+    size_t n = 0;
+    return rows->code == 0 && lmdb_rows_note(rows, mdb_cursor_count(rows->cursor, &n)) ? n : 0;
+}
+
 void lmdb_rows_begin(LmdbRows *rows, MDB_txn *txn, MDB_dbi table, MDB_val from)
 {
-    *rows = (LmdbRows){.key = from, .is_first = true};
-    rows->code = mdb_cursor_open(txn, table, &rows->cursor);
-    if (rows->code == 0) {
-        rows->code = mdb_cursor_get(rows->cursor, &rows->key, &rows->value,
-                                    from.mv_size == 0 ? MDB_FIRST : MDB_SET_RANGE);
-    }
+    lmdb_rows_open(rows, txn, table);
+    rows->key = from;
+    rows->is_there = lmdb_rows_get(rows, from.mv_size == 0 ? MDB_FIRST : MDB_SET_RANGE);
+    rows->is_first = true;
 }
 
 bool lmdb_rows_next(LmdbRows *rows)
 {
-    if (!rows->is_first && rows->code == 0) {
-        rows->code = mdb_cursor_get(rows->cursor, &rows->key, &rows->value, MDB_NEXT);
+    if (!rows->is_first) {
+        rows->is_there = rows->is_there && lmdb_rows_get(rows, MDB_NEXT);
     }
     rows->is_first = false;
-    return rows->code == 0;
+    return rows->is_there;
 }
 
 int lmdb_rows_close(LmdbRows *rows, int rc)
 {
     mdb_cursor_close(rows->cursor);
-    return rc != 0 || rows->code == MDB_NOTFOUND ? rc : rows->code;
+    return rc != 0 ? rc : rows->code;
 }
 
 Result lmdb_rows_end(LmdbRows *rows, Result rc, const char *what)

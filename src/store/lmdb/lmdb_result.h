@@ -67,20 +67,35 @@ Result lmdb_remove(MDB_txn *txn, MDB_dbi table, MDB_val key, const char *what);
 /* O(1). */
 Result lmdb_count(MDB_txn *txn, MDB_dbi table, uint64_t *n, const char *what);
 
-/* Rows in order: lmdb_rows_begin, lmdb_rows_next until it is false, lmdb_rows_end. */
+/* Rows by a cursor, in steps: the first that fails is noted, and those behind it do nothing and
+ * find nothing. So what is done in many steps is asked once whether all went well, at its end.
+ * Rows in order: lmdb_rows_begin, lmdb_rows_next until it is false, lmdb_rows_end. */
 typedef struct LmdbRows {
     MDB_cursor *cursor;
-    MDB_val key; /* of the present row */
+    MDB_val key; /* of the present row; before lmdb_rows_get: what it looks for */
     MDB_val value;
-    int code; /* of LMDB */
-    bool is_first;
+    int code;      /* of LMDB, of the first step that failed */
+    bool is_first; /* of lmdb_rows_next: the row that lmdb_rows_begin has found */
+    bool is_there; /* there was one at the last look of these two */
 } LmdbRows;
 
+void lmdb_rows_open(LmdbRows *rows, MDB_txn *txn, MDB_dbi table);
 /* from: the key of the first row, or what precedes it; of no bytes: the first of all. It is not
  * needed any more behind the call. */
 void lmdb_rows_begin(LmdbRows *rows, MDB_txn *txn, MDB_dbi table, MDB_val from);
-/* false: there are no further ones, or LMDB has failed. */
+/* false: there are no further ones, or a step has failed. */
 bool lmdb_rows_next(LmdbRows *rows);
+/* Moves to the row that op leads to. false: there is none, or a step has failed. */
+bool lmdb_rows_get(LmdbRows *rows, MDB_cursor_op op);
+/* Writes key and value. false: it was there already (MDB_NODUPDATA), or a step has failed. */
+bool lmdb_rows_put(LmdbRows *rows, unsigned flags);
+/* Deletes the present row. */
+void lmdb_rows_delete(LmdbRows *rows, unsigned flags);
+/* How many values the present key has (MDB_DUPSORT); 0 after a failure. */
+size_t lmdb_rows_count(LmdbRows *rows);
+/* What a step of the caller's has come to, as LMDB's code. true: success; false: it failed, or what
+ * it looked for is not there, or is there already, which is no failure. */
+bool lmdb_rows_note(LmdbRows *rows, int code);
 /* rc, or what LMDB has failed with; first as LMDB's codes. */
 int lmdb_rows_close(LmdbRows *rows, int rc);
 Result lmdb_rows_end(LmdbRows *rows, Result rc, const char *what);

@@ -11,431 +11,313 @@
 
 /* ---- The tables of a Schedule, and the bytes of their keys and values ---- */
 
-/* Finds the first key of host at or behind level; *found = SCHEDULE_NO_LEVEL when there is none. */
-static int schedule_find_level(MDB_cursor *cursor, uint32_t host, unsigned level, unsigned *found)
+/* Finds the first key of host at or behind level; SCHEDULE_NO_LEVEL: there is none. */
+static unsigned schedule_find_level(ScheduleWork *work, uint32_t host, unsigned level)
 {
-    ScheduleRecord record;
-    schedule_record_set(&record, host, level, 0);
-    MDB_val key = {SCHEDULE_KEY_BYTES, record.key};
-    MDB_val data;
-    *found = SCHEDULE_NO_LEVEL;
-    int rc = mdb_cursor_get(cursor, &key, &data, MDB_SET_RANGE);
-    if (rc == MDB_NOTFOUND) {
-        return MDB_SUCCESS;
-    }
-    if (rc == MDB_SUCCESS && schedule_key_host(&key) == host) {
-        *found = schedule_key_level(&key);
-    }
-    return rc;
+    return schedule_work_find(work, host, level, 0, MDB_SET_RANGE) &&
+                   schedule_key_host(&work->rows.key) == host
+               ? schedule_key_level(&work->rows.key)
+               : SCHEDULE_NO_LEVEL;
 }
 
 /* ---- Schedule parking ---- */
 
-/* A row of the table of hosts. */
-typedef struct ScheduleHostRow {
-    unsigned char level;
-    unsigned char id[SCHEDULE_HOST_BYTES];
-    MDB_val key;
-    MDB_val data;
-} ScheduleHostRow;
-
-static void schedule_host_row_set(ScheduleHostRow *row, unsigned list, uint64_t host)
-{
-    row->level = (unsigned char)list;
-    schedule_store_bytes(row->id, host, SCHEDULE_HOST_BYTES);
-    row->key = (MDB_val){1, &row->level};
-    row->data = (MDB_val){SCHEDULE_HOST_BYTES, row->id};
-}
-
-static int schedule_parking_put_host(Schedule *schedule, MDB_txn *txn, unsigned list, uint32_t host)
+static void schedule_put_host(ScheduleWork *work, unsigned list, uint32_t host)
 {
     ScheduleHostRow row;
     schedule_host_row_set(&row, list, host);
-    int rc = mdb_put(txn, schedule->hosts, &row.key, &row.data, MDB_NODUPDATA);
-    return rc == MDB_KEYEXIST ? MDB_SUCCESS : rc;
+    if (work->rows.code == 0) {
+        (void)lmdb_rows_note(&work->rows, mdb_put(work->txn, work->schedule->hosts, &row.key,
+                                                  &row.data, MDB_NODUPDATA));
+    }
 }
 
-static int delete_host(Schedule *schedule, MDB_txn *txn, unsigned list, uint32_t host)
+/* It must be there. */
+static void schedule_delete_host(ScheduleWork *work, unsigned list, uint32_t host)
 {
     ScheduleHostRow row;
     schedule_host_row_set(&row, list, host);
-    return mdb_del(txn, schedule->hosts, &row.key, &row.data);
+    if (work->rows.code == 0) {
+        work->rows.code = mdb_del(work->txn, work->schedule->hosts, &row.key, &row.data);
+    }
 }
 
-/* Whether the host is in the list of parked ones; any: whether somebody is (host is not asked). */
-static int schedule_parking_look(Schedule *schedule, MDB_txn *txn, const uint32_t *host,
-                                 bool *found)
+/* Whether the host is in the list of parked ones; NULL: whether anybody is. */
+static bool schedule_finds_parked(ScheduleWork *work, const uint32_t *host)
 {
     ScheduleHostRow row;
     MDB_val any;
     schedule_host_row_set(&row, SCHEDULE_PARKED_LEVEL, host == NULL ? 0 : *host);
-    *found = false;
-    int rc = mdb_get(txn, schedule->hosts, &row.key, &any);
-    if (rc == MDB_SUCCESS && host != NULL) {
-        MDB_cursor *cursor = NULL;
-        rc = mdb_cursor_open(txn, schedule->hosts, &cursor);
-        if (rc == MDB_SUCCESS) {
-            rc = mdb_cursor_get(cursor, &row.key, &row.data, MDB_GET_BOTH);
-            mdb_cursor_close(cursor);
-        }
+    bool found =
+        lmdb_rows_note(&work->rows, mdb_get(work->txn, work->schedule->hosts, &row.key, &any));
+    if (found && host != NULL) {
+        LmdbRows rows;
+        lmdb_rows_open(&rows, work->txn, work->schedule->hosts);
+        rows.key = row.key;
+        rows.value = row.data;
+        found = lmdb_rows_get(&rows, MDB_GET_BOTH);
+        (void)lmdb_rows_note(&work->rows, lmdb_rows_close(&rows, 0));
     }
-    *found = rc == MDB_SUCCESS;
-    return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
+    return found;
 }
 
 Result schedule_is_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, bool *parked)
 {
-    return lmdb_code(schedule_parking_look(schedule, txn, &host, parked));
+    ScheduleWork work;
+    schedule_work_begin(&work, schedule, txn, schedule->hosts);
+    *parked = schedule_finds_parked(&work, &host);
+    return schedule_work_end(&work);
 }
 
-/* The host's best level changes from one to another; SCHEDULE_NO_LEVEL: it had or has none. An
- * LMDB code. */
-static int schedule_note_best(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned from,
-                              unsigned to)
+/* The host's best level changes from one to another; SCHEDULE_NO_LEVEL: it had or has none. */
+static void schedule_note_best(ScheduleWork *work, uint32_t host, unsigned from, unsigned to)
 {
-    bool parked = false;
-    int rc = schedule_parking_look(schedule, txn, &host, &parked);
-    if (rc != MDB_SUCCESS || parked) {
-        return rc;
+    if (schedule_finds_parked(work, &host)) {
+        return;
     }
     if (from != SCHEDULE_NO_LEVEL) {
-        rc = delete_host(schedule, txn, from, host);
+        schedule_delete_host(work, from, host);
     }
-    return rc == MDB_SUCCESS && to != SCHEDULE_NO_LEVEL
-               ? schedule_parking_put_host(schedule, txn, to, host)
-               : rc;
+    if (to != SCHEDULE_NO_LEVEL) {
+        schedule_put_host(work, to, host);
+    }
 }
 
-/* Counts entries that were added to (negative: removed from) parked hosts. An LMDB code. */
-static int schedule_note_parked(Schedule *schedule, MDB_txn *txn, int64_t change)
+/* Counts entries that were added to (negative: removed from) parked hosts. */
+static void schedule_note_parked(ScheduleWork *work, int64_t change)
 {
-    uint64_t count = 0;
     bool any = false;
-    int rc = schedule_number_read(schedule, txn, SCHEDULE_PARKED_ENTRIES, &count, &any);
-    if (rc != MDB_SUCCESS || change == 0) {
-        return rc;
+    if (change == 0) {
+        return;
     }
+    uint64_t count = schedule_number_read(work, SCHEDULE_PARKED_ENTRIES, &any);
     if (change > 0) {
         count += (uint64_t)change;
     } else {
         count -= bounds_size((uint64_t)-change, 0, count);
     }
-    return schedule_number_write(schedule, txn, SCHEDULE_PARKED_ENTRIES, count,
-                                 SCHEDULE_NUMBER_BYTES);
-}
-
-/* A parked host that was emptied is not parked any more. */
-static int schedule_forget_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t removed)
-{
-    bool parked = false;
-    int rc = schedule_parking_look(schedule, txn, &host, &parked);
-    if (rc != MDB_SUCCESS || !parked) {
-        return rc;
-    }
-    rc = delete_host(schedule, txn, SCHEDULE_PARKED_LEVEL, host);
-    return rc == MDB_SUCCESS ? schedule_note_parked(schedule, txn, -(int64_t)removed) : rc;
+    schedule_number_write(work, SCHEDULE_PARKED_ENTRIES, count, SCHEDULE_NUMBER_BYTES);
 }
 
 /* ---- the public part ---- */
 
-/* What a host has. */
-static int find_entries(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries,
-                        unsigned *level)
+/* What a host has: entries, and the level of the first; without those of its list. */
+static uint64_t schedule_find_entries(ScheduleWork *work, uint32_t host, unsigned *level)
 {
-    MDB_cursor *cursor = NULL;
     ScheduleGone gone;
-    unsigned at = SCHEDULE_NO_LEVEL;
-    *entries = 0;
+    uint64_t entries = 0;
     *level = SCHEDULE_NO_LEVEL;
-    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
-    if (rc == MDB_SUCCESS) {
-        rc = schedule_gone_read(schedule, txn, host, &gone);
+    schedule_gone_read(work, host, &gone);
+    unsigned at = schedule_find_level(work, host, 0);
+    while (at != SCHEDULE_NO_LEVEL) {
+        size_t of_level = lmdb_rows_count(&work->rows) - schedule_gone_of_level(&gone, at);
+        *level = entries == 0 && of_level > 0 ? at : *level;
+        entries += of_level;
+        at = schedule_find_level(work, host, at + 1);
     }
-    if (rc == MDB_SUCCESS) {
-        rc = schedule_find_level(cursor, host, 0, &at);
-    }
-    while (rc == MDB_SUCCESS && at != SCHEDULE_NO_LEVEL) {
-        size_t of_level = 0;
-        rc = mdb_cursor_count(cursor, &of_level);
-        of_level -= schedule_gone_of_level(&gone, at);
-        *level = *entries == 0 && of_level > 0 ? at : *level;
-        *entries += of_level;
-        if (rc == MDB_SUCCESS) {
-            rc = schedule_find_level(cursor, host, at + 1, &at);
-        }
-    }
-    mdb_cursor_close(cursor);
-    return rc;
+    return entries;
 }
 
 Result schedule_host_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries)
 {
+    ScheduleWork work;
     unsigned level = SCHEDULE_NO_LEVEL;
-    return lmdb_code(find_entries(schedule, txn, host, entries, &level));
+    schedule_work_begin(&work, schedule, txn, schedule->entries);
+    *entries = schedule_find_entries(&work, host, &level);
+    return schedule_work_end(&work);
 }
 
 Result schedule_park(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries)
 {
-    bool parked = false;
+    ScheduleWork work;
     unsigned level = SCHEDULE_NO_LEVEL;
-    int rc = schedule_parking_look(schedule, txn, &host, &parked);
-    if (rc == MDB_SUCCESS) {
-        rc = find_entries(schedule, txn, host, entries, &level);
+    schedule_work_begin(&work, schedule, txn, schedule->entries);
+    bool parked = schedule_finds_parked(&work, &host);
+    *entries = schedule_find_entries(&work, host, &level);
+    if (!parked) {
+        if (level != SCHEDULE_NO_LEVEL) {
+            schedule_delete_host(&work, level, host);
+        }
+        schedule_put_host(&work, SCHEDULE_PARKED_LEVEL, host);
+        schedule_note_parked(&work, (int64_t)*entries);
+        schedule_number_write(&work, SCHEDULE_VERSION_LEVEL, SCHEDULE_VERSION_PARKING,
+                              SCHEDULE_HOST_BYTES);
     }
-    if (rc != MDB_SUCCESS || parked) {
-        return lmdb_code(rc);
-    }
-    if (level != SCHEDULE_NO_LEVEL) {
-        rc = delete_host(schedule, txn, level, host);
-    }
-    if (rc == MDB_SUCCESS) {
-        rc = schedule_parking_put_host(schedule, txn, SCHEDULE_PARKED_LEVEL, host);
-    }
-    if (rc == MDB_SUCCESS) {
-        rc = schedule_note_parked(schedule, txn, (int64_t)*entries);
-    }
-    if (rc == MDB_SUCCESS) {
-        rc = schedule_number_write(schedule, txn, SCHEDULE_VERSION_LEVEL, SCHEDULE_VERSION_PARKING,
-                                   SCHEDULE_HOST_BYTES);
-    }
-    return lmdb_code(rc);
+    return schedule_work_end(&work);
 }
 
 Result schedule_unpark(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries,
                        unsigned *level)
 {
-    bool parked = false;
-    int rc = schedule_parking_look(schedule, txn, &host, &parked);
-    if (rc == MDB_SUCCESS) {
-        rc = find_entries(schedule, txn, host, entries, level);
-    }
-    if (rc == MDB_SUCCESS && parked) {
-        rc = schedule_forget_parked(schedule, txn, host, *entries);
-        if (rc == MDB_SUCCESS && *level != SCHEDULE_NO_LEVEL) {
-            rc = schedule_parking_put_host(schedule, txn, *level, host);
+    ScheduleWork work;
+    schedule_work_begin(&work, schedule, txn, schedule->entries);
+    bool parked = schedule_finds_parked(&work, &host);
+    *entries = schedule_find_entries(&work, host, level);
+    if (parked) {
+        schedule_delete_host(&work, SCHEDULE_PARKED_LEVEL, host);
+        schedule_note_parked(&work, -(int64_t)*entries);
+        if (*level != SCHEDULE_NO_LEVEL) {
+            schedule_put_host(&work, *level, host);
         }
     }
-    return lmdb_code(rc);
+    return schedule_work_end(&work);
 }
 
 Result schedule_parked_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint64_t *hosts)
 {
-    MDB_cursor *cursor = NULL;
-    unsigned char level = SCHEDULE_PARKED_LEVEL;
-    MDB_val key = {1, &level};
-    MDB_val data;
-    size_t n = 0;
+    ScheduleWork work;
     bool any = false;
-    *hosts = 0;
-    int rc = schedule_number_read(schedule, txn, SCHEDULE_PARKED_ENTRIES, entries, &any);
-    if (rc == MDB_SUCCESS) {
-        rc = mdb_cursor_open(txn, schedule->hosts, &cursor);
-    }
-    if (rc == MDB_SUCCESS) {
-        rc = mdb_cursor_get(cursor, &key, &data, MDB_SET);
-        if (rc == MDB_SUCCESS) {
-            rc = mdb_cursor_count(cursor, &n);
-        }
-        *hosts = n;
-        mdb_cursor_close(cursor);
-    }
-    return lmdb_code(rc == MDB_NOTFOUND ? MDB_SUCCESS : rc);
+    schedule_work_begin(&work, schedule, txn, schedule->hosts);
+    *entries = schedule_number_read(&work, SCHEDULE_PARKED_ENTRIES, &any);
+    *hosts = schedule_work_find_host(&work, SCHEDULE_PARKED_LEVEL, 0, MDB_SET)
+                 ? lmdb_rows_count(&work.rows)
+                 : 0;
+    return schedule_work_end(&work);
 }
 
 Result schedule_parked_hosts(Schedule *schedule, MDB_txn *txn, uint64_t *next, uint32_t *hosts,
                              size_t max, size_t *n)
 {
-    MDB_cursor *cursor = NULL;
-    ScheduleHostRow row;
+    ScheduleWork work;
     *n = 0;
     if (*next > UINT32_MAX || max == 0) {
         return RESULT_OK;
     }
-    schedule_host_row_set(&row, SCHEDULE_PARKED_LEVEL, *next);
-    int rc = mdb_cursor_open(txn, schedule->hosts, &cursor);
-    if (rc != MDB_SUCCESS) {
-        return lmdb_code(rc);
-    }
-    rc = mdb_cursor_get(cursor, &row.key, &row.data, MDB_GET_BOTH_RANGE);
-    while (rc == MDB_SUCCESS && *n < max) {
-        hosts[*n] = (uint32_t)schedule_load_bytes(row.data.mv_data, SCHEDULE_HOST_BYTES);
+    schedule_work_begin(&work, schedule, txn, schedule->hosts);
+    bool is_there =
+        schedule_work_find_host(&work, SCHEDULE_PARKED_LEVEL, *next, MDB_GET_BOTH_RANGE);
+    while (is_there) {
+        hosts[*n] = (uint32_t)schedule_load_bytes(work.rows.value.mv_data, SCHEDULE_HOST_BYTES);
         *next = (uint64_t)hosts[*n] + 1;
         *n += 1;
-        if (*n < max) {
-            rc = mdb_cursor_get(cursor, &row.key, &row.data, MDB_NEXT_DUP);
-        }
+        is_there = *n < max && lmdb_rows_get(&work.rows, MDB_NEXT_DUP);
     }
-    mdb_cursor_close(cursor);
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_code(rc);
+    return schedule_work_end(&work);
 }
 
 /* Entries that are added, removed or moved, and what of it the table of hosts has to know. */
 
 /* The level of the first entry that is left, without those of the list. */
-static int schedule_find_best(MDB_cursor *cursor, uint32_t host, const ScheduleGone *gone,
-                              unsigned *best)
+static unsigned schedule_find_best(ScheduleWork *work, uint32_t host, const ScheduleGone *gone)
 {
-    size_t of_level = 0;
-    int rc = schedule_find_level(cursor, host, 0, best);
-    while (rc == MDB_SUCCESS && *best != SCHEDULE_NO_LEVEL && gone->n > 0) {
-        rc = mdb_cursor_count(cursor, &of_level);
-        if (rc != MDB_SUCCESS || of_level > schedule_gone_of_level(gone, *best)) {
-            break;
-        }
-        rc = schedule_find_level(cursor, host, *best + 1, best);
+    unsigned best = schedule_find_level(work, host, 0);
+    while (best != SCHEDULE_NO_LEVEL && gone->n > 0 &&
+           lmdb_rows_count(&work->rows) <= schedule_gone_of_level(gone, best)) {
+        best = schedule_find_level(work, host, best + 1);
     }
-    return rc;
+    return best;
 }
 
 /* *change = entries that this has added. The entry is not in the list. */
-static int put_at(Schedule *schedule, MDB_cursor *cursor, uint32_t host, unsigned level,
-                  uint64_t index, const ScheduleGone *gone, int64_t *change)
+static void schedule_put_at(ScheduleWork *work, uint32_t host, unsigned level, uint64_t index,
+                            const ScheduleGone *gone, int64_t *change)
 {
-    ScheduleRecord record;
-    schedule_record_set(&record, host, level, index);
-    MDB_val key = {SCHEDULE_KEY_BYTES, record.key};
-    MDB_val last;
-    unsigned best = 0;
-    int rc = gone->n == 0 ? MDB_SUCCESS : schedule_find_best(cursor, host, gone, &best);
-    if (rc != MDB_SUCCESS) {
-        return rc;
-    }
-    rc = mdb_cursor_get(cursor, &key, &last, MDB_SET_KEY);
-    bool is_new_key = rc == MDB_NOTFOUND;
+    unsigned best = gone->n == 0 ? 0 : schedule_find_best(work, host, gone);
     unsigned flags = MDB_NODUPDATA;
-    if (rc == MDB_SUCCESS) {
-        rc = mdb_cursor_get(cursor, &key, &last, MDB_LAST_DUP);
-        if (rc == MDB_SUCCESS && memcmp(record.index, last.mv_data, SCHEDULE_INDEX_BYTES) > 0) {
-            flags = MDB_APPENDDUP; /* fills pages whole instead of splitting them in halves */
+    if (!schedule_work_find(work, host, level, index, MDB_SET_KEY)) {
+        best = schedule_find_best(work, host, gone);
+        schedule_record_set(&work->record, host, level, index);
+    } else if (lmdb_rows_get(&work->rows, MDB_LAST_DUP) &&
+               memcmp(work->record.index, work->rows.value.mv_data, SCHEDULE_INDEX_BYTES) > 0) {
+        flags = MDB_APPENDDUP; /* fills pages whole instead of splitting them in halves */
+    }
+    work->rows.key = (MDB_val){SCHEDULE_KEY_BYTES, work->record.key};
+    work->rows.value = (MDB_val){SCHEDULE_INDEX_BYTES, work->record.index};
+    if (lmdb_rows_put(&work->rows, flags)) {
+        *change += 1;
+        if (level < best) { /* else it was there, or had a better one */
+            schedule_note_best(work, host, best, level);
         }
-    } else if (is_new_key) {
-        rc = schedule_find_best(cursor, host, gone, &best);
     }
-    if (rc == MDB_SUCCESS) {
-        key = (MDB_val){SCHEDULE_KEY_BYTES, record.key};
-        MDB_val data = {SCHEDULE_INDEX_BYTES, record.index};
-        rc = mdb_cursor_put(cursor, &key, &data, flags);
-    }
-    if (rc == MDB_KEYEXIST) {
-        return MDB_SUCCESS;
-    }
-    *change += rc == MDB_SUCCESS ? 1 : 0;
-    if (rc == MDB_SUCCESS && level < best) { /* else it was there, or had a better one */
-        rc = schedule_note_best(schedule, mdb_cursor_txn(cursor), host, best, level);
-    }
-    return rc;
 }
 
-static int remove_at(Schedule *schedule, MDB_cursor *cursor, uint32_t host, unsigned level,
-                     uint64_t index, int64_t *change)
+static void schedule_remove_at(ScheduleWork *work, uint32_t host, unsigned level, uint64_t index,
+                               int64_t *change)
 {
-    ScheduleRecord record;
-    schedule_record_set(&record, host, level, index);
-    MDB_val key = {SCHEDULE_KEY_BYTES, record.key};
-    MDB_val data = {SCHEDULE_INDEX_BYTES, record.index};
-    int rc = mdb_cursor_get(cursor, &key, &data, MDB_GET_BOTH);
-    if (rc == MDB_NOTFOUND) {
-        return MDB_SUCCESS;
+    if (!schedule_work_find(work, host, level, index, MDB_GET_BOTH)) {
+        return;
     }
-    size_t of_level = 0;
-    if (rc == MDB_SUCCESS) {
-        rc = mdb_cursor_count(cursor, &of_level);
+    size_t of_level = lmdb_rows_count(&work->rows);
+    lmdb_rows_delete(&work->rows, 0);
+    *change -= 1;
+    unsigned best = of_level > 1 ? level : schedule_find_level(work, host, 0);
+    if (best > level) {
+        schedule_note_best(work, host, level, best);
     }
-    if (rc == MDB_SUCCESS) {
-        rc = mdb_cursor_del(cursor, 0);
-    }
-    *change -= rc == MDB_SUCCESS ? 1 : 0;
-    if (rc != MDB_SUCCESS || of_level > 1) {
-        return rc;
-    }
-    unsigned best = SCHEDULE_NO_LEVEL;
-    rc = schedule_find_level(cursor, host, 0, &best);
-    if (rc == MDB_SUCCESS && best > level) {
-        rc = schedule_note_best(schedule, mdb_cursor_txn(cursor), host, level, best);
-    }
-    return rc;
 }
 
 /* Removes what is in a list, and the list, which had `before` items in the journal. The level of
  * the host knows already. */
-static int remove_gone(Schedule *schedule, MDB_cursor *cursor, uint32_t host, ScheduleGone *gone,
-                       size_t before)
+static void schedule_remove_gone(ScheduleWork *work, uint32_t host, ScheduleGone *gone,
+                                 size_t before)
 {
     size_t n = gone->n;
     gone->n = 0;
-    int rc = before == 0
-                 ? MDB_SUCCESS
-                 : schedule_gone_write(schedule, mdb_cursor_txn(cursor), host, gone, before);
-    for (size_t i = 0; rc == MDB_SUCCESS && i < n; i++) {
-        ScheduleRecord record;
-        schedule_record_set(&record, host, gone->items[i].level, gone->items[i].index);
-        MDB_val key = {SCHEDULE_KEY_BYTES, record.key};
-        MDB_val data = {SCHEDULE_INDEX_BYTES, record.index};
-        rc = mdb_cursor_get(cursor, &key, &data, MDB_GET_BOTH);
-        if (rc == MDB_SUCCESS) {
-            rc = mdb_cursor_del(cursor, 0);
-        }
+    if (before > 0) {
+        schedule_gone_write(work, host, gone, before);
     }
-    return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+    for (size_t i = 0; i < n; i++) {
+        const ScheduleItem *item = &gone->items[i];
+        if (!schedule_work_find(work, host, item->level, item->index, MDB_GET_BOTH)) {
+            (void)lmdb_rows_note(&work->rows, MDB_CORRUPTED);
+        }
+        lmdb_rows_delete(&work->rows, 0);
+    }
 }
 
 /* Puts an entry into the list of those that are removed together; a full one is removed. */
-static int remove_later(Schedule *schedule, MDB_cursor *cursor, uint32_t host, unsigned level,
-                        uint64_t index, int64_t *change)
+static void schedule_remove_later(ScheduleWork *work, uint32_t host, unsigned level, uint64_t index,
+                                  int64_t *change)
 {
-    MDB_txn *txn = mdb_cursor_txn(cursor);
     ScheduleGone gone;
-    ScheduleRecord record;
-    schedule_record_set(&record, host, level, index);
-    MDB_val key = {SCHEDULE_KEY_BYTES, record.key};
-    MDB_val data = {SCHEDULE_INDEX_BYTES, record.index};
-    unsigned was = SCHEDULE_NO_LEVEL;
-    unsigned best = SCHEDULE_NO_LEVEL;
-    int rc = schedule_gone_read(schedule, txn, host, &gone);
-    if (rc != MDB_SUCCESS || schedule_gone_has(&gone, level, index)) {
-        return rc;
+    schedule_gone_read(work, host, &gone);
+    if (schedule_gone_has(&gone, level, index) ||
+        !schedule_work_find(work, host, level, index, MDB_GET_BOTH)) {
+        return;
     }
-    rc = mdb_cursor_get(cursor, &key, &data, MDB_GET_BOTH);
-    if (rc != MDB_SUCCESS) {
-        return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
-    }
-    rc = schedule_find_best(cursor, host, &gone, &was);
+    unsigned was = schedule_find_best(work, host, &gone);
     *change -= 1;
     gone.items[gone.n++] = (ScheduleItem){.index = index, .level = level};
-    if (rc == MDB_SUCCESS) {
-        rc = schedule_find_best(cursor, host, &gone, &best);
+    unsigned best = schedule_find_best(work, host, &gone);
+    if (was != best) {
+        schedule_note_best(work, host, was, best);
     }
-    if (rc == MDB_SUCCESS && was != best) {
-        rc = schedule_note_best(schedule, txn, host, was, best);
+    if (gone.n < SCHEDULE_GONE_MAX) {
+        schedule_gone_write(work, host, &gone, gone.n - 1);
+    } else {
+        schedule_remove_gone(work, host, &gone, gone.n - 1);
     }
-    if (rc != MDB_SUCCESS) {
-        return rc;
-    }
-    return gone.n < SCHEDULE_GONE_MAX ? schedule_gone_write(schedule, txn, host, &gone, gone.n - 1)
-                                      : remove_gone(schedule, cursor, host, &gone, gone.n - 1);
 }
 
-/* One change; *count = entries that it adds. What is in the list of the host is removed first if
- * that matters. */
-static int change_entry(Schedule *schedule, MDB_cursor *cursor, const ScheduleChange *c,
-                        int64_t *count)
+/* Removes the entries of a host that are in its list. */
+static void schedule_empty_list(ScheduleWork *work, uint32_t host, ScheduleGone *gone)
 {
-    if (c->to == SCHEDULE_NO_LEVEL && journal_takes(schedule->journal)) {
-        return remove_later(schedule, cursor, c->host, c->from, c->index, count);
+    if (gone->n > 0) {
+        schedule_remove_gone(work, host, gone, gone->n);
+    }
+}
+
+/* One change; returns the entries that it adds. What is in the list of the host is removed first if
+ * that matters. */
+static int64_t schedule_change_entry(ScheduleWork *work, const ScheduleChange *c)
+{
+    int64_t change = 0;
+    if (c->to == SCHEDULE_NO_LEVEL && journal_takes(work->schedule->journal)) {
+        schedule_remove_later(work, c->host, c->from, c->index, &change);
+        return change;
     }
     ScheduleGone gone;
-    int rc = schedule_gone_read(schedule, mdb_cursor_txn(cursor), c->host, &gone);
-    if (rc == MDB_SUCCESS && gone.n > 0 &&
-        (c->from != SCHEDULE_NO_LEVEL || schedule_gone_has(&gone, c->to, c->index))) {
-        rc = remove_gone(schedule, cursor, c->host, &gone, gone.n);
+    schedule_gone_read(work, c->host, &gone);
+    if (c->from != SCHEDULE_NO_LEVEL || schedule_gone_has(&gone, c->to, c->index)) {
+        schedule_empty_list(work, c->host, &gone);
     }
-    if (rc == MDB_SUCCESS && c->from != SCHEDULE_NO_LEVEL) {
-        rc = remove_at(schedule, cursor, c->host, c->from, c->index, count);
+    if (c->from != SCHEDULE_NO_LEVEL) {
+        schedule_remove_at(work, c->host, c->from, c->index, &change);
     }
-    if (rc == MDB_SUCCESS && c->to != SCHEDULE_NO_LEVEL) {
-        rc = put_at(schedule, cursor, c->host, c->to, c->index, &gone, count);
+    if (c->to != SCHEDULE_NO_LEVEL) {
+        schedule_put_at(work, c->host, c->to, c->index, &gone, &change);
     }
-    return rc;
+    return change;
 }
 
 /* Both handles of a schedule in a pointer: whoever opened it may have closed it when a sweep comes.
@@ -453,17 +335,14 @@ static int schedule_sweep_row(void *context, Journal *journal, MDB_txn *txn, uin
                          .hosts = (MDB_dbi)(handles >> HANDLE_BITS),
                          .journal = journal};
     ScheduleGone gone;
-    MDB_cursor *cursor = NULL;
+    ScheduleWork work;
     int rc = schedule_gone_decode(row, &gone);
     if (rc != MDB_SUCCESS || gone.n == 0) {
         return rc;
     }
-    rc = mdb_cursor_open(txn, schedule.entries, &cursor);
-    if (rc == MDB_SUCCESS) {
-        rc = remove_gone(&schedule, cursor, (uint32_t)host, &gone, gone.n);
-        mdb_cursor_close(cursor);
-    }
-    return rc;
+    schedule_work_begin(&work, &schedule, txn, schedule.entries);
+    schedule_empty_list(&work, (uint32_t)host, &gone);
+    return lmdb_rows_close(&work.rows, 0);
 }
 
 static bool is_valid(unsigned level, uint64_t index)
@@ -497,18 +376,14 @@ typedef struct ParkedCount {
     int64_t change;
 } ParkedCount;
 
-static int count_parked(Schedule *schedule, MDB_txn *txn, ParkedCount *count, uint32_t host,
-                        int64_t change)
+static void count_parked(ScheduleWork *work, ParkedCount *count, uint32_t host, int64_t change)
 {
-    int rc = MDB_SUCCESS;
     if (!count->known || count->host != host) {
-        Result result = schedule_is_parked(schedule, txn, host, &count->parked);
+        count->parked = schedule_finds_parked(work, &host);
         count->known = true;
         count->host = host;
-        rc = result == RESULT_OK ? MDB_SUCCESS : MDB_CORRUPTED;
     }
     count->change += count->parked ? change : 0;
-    return rc;
 }
 
 Result schedule_change(Schedule *schedule, MDB_txn *txn, const ScheduleChange *changes, size_t n)
@@ -520,94 +395,57 @@ Result schedule_change(Schedule *schedule, MDB_txn *txn, const ScheduleChange *c
             return RESULT_INVALID;
         }
     }
-    MDB_cursor *cursor = NULL;
-    ParkedCount parked = {.known = false};
-    /* Whether any host is parked. */
-    int rc = schedule_parking_look(schedule, txn, NULL, &parked.any);
-    if (rc == MDB_SUCCESS) {
-        rc = mdb_cursor_open(txn, schedule->entries, &cursor);
-    }
-    for (size_t i = 0; rc == MDB_SUCCESS && i < n; i++) {
-        const ScheduleChange *c = &changes[i];
-        int64_t change = 0;
-        if (c->from == c->to) {
-            continue;
-        }
-        rc = change_entry(schedule, cursor, c, &change);
-        if (rc == MDB_SUCCESS && change != 0 && parked.any) {
-            rc = count_parked(schedule, txn, &parked, c->host, change);
+    ScheduleWork work;
+    schedule_work_begin(&work, schedule, txn, schedule->entries);
+    ParkedCount parked = {.any = schedule_finds_parked(&work, NULL)};
+    for (size_t i = 0; work.rows.code == 0 && i < n; i++) {
+        int64_t change =
+            changes[i].from == changes[i].to ? 0 : schedule_change_entry(&work, &changes[i]);
+        if (change != 0 && parked.any) {
+            count_parked(&work, &parked, changes[i].host, change);
         }
     }
-    mdb_cursor_close(cursor);
-    if (rc == MDB_SUCCESS && parked.change != 0) {
-        rc = schedule_note_parked(schedule, txn, parked.change);
-    }
-    return lmdb_code(rc);
-}
-
-static int empty_list(Schedule *schedule, MDB_cursor *cursor, uint32_t host)
-{
-    ScheduleGone gone;
-    int rc = schedule_gone_read(schedule, mdb_cursor_txn(cursor), host, &gone);
-    return rc == MDB_SUCCESS && gone.n > 0 ? remove_gone(schedule, cursor, host, &gone, gone.n)
-                                           : rc;
+    schedule_note_parked(&work, parked.change);
+    return schedule_work_end(&work);
 }
 
 /* Those of all hosts, without the entries: these go, too. */
-static int forget_lists(Schedule *schedule, MDB_txn *txn)
+static void forget_lists(ScheduleWork *work)
 {
     static const ScheduleGone none = {.n = 0};
     ScheduleGone gone;
-    MDB_cursor *cursor = NULL;
-    MDB_val key;
-    MDB_val data;
-    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
-    for (MDB_cursor_op op = MDB_FIRST; rc == MDB_SUCCESS; op = MDB_NEXT_NODUP) {
-        rc = mdb_cursor_get(cursor, &key, &data, op);
-        uint32_t host = rc == MDB_SUCCESS ? schedule_key_host(&key) : 0;
-        if (rc == MDB_SUCCESS) {
-            rc = schedule_gone_read(schedule, txn, host, &gone);
-        }
-        if (rc == MDB_SUCCESS && gone.n > 0) {
-            rc = schedule_gone_write(schedule, txn, host, &none, gone.n);
+    for (MDB_cursor_op op = MDB_FIRST; lmdb_rows_get(&work->rows, op); op = MDB_NEXT_NODUP) {
+        uint32_t host = schedule_key_host(&work->rows.key);
+        schedule_gone_read(work, host, &gone);
+        if (gone.n > 0) {
+            schedule_gone_write(work, host, &none, gone.n);
         }
     }
-    mdb_cursor_close(cursor);
-    return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
 }
 
 Result schedule_clear_host(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *removed)
 {
-    MDB_cursor *cursor = NULL;
+    ScheduleGone gone;
+    ScheduleWork work;
     *removed = 0;
-    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
-    unsigned best = SCHEDULE_NO_LEVEL;
-    if (rc == MDB_SUCCESS) {
-        rc = empty_list(schedule, cursor, host);
-    }
-    if (rc == MDB_SUCCESS) {
-        rc = schedule_find_level(cursor, host, 0, &best);
-    }
+    schedule_work_begin(&work, schedule, txn, schedule->entries);
+    schedule_gone_read(&work, host, &gone);
+    schedule_empty_list(&work, host, &gone);
+    unsigned best = schedule_find_level(&work, host, 0);
     unsigned level = best;
-    while (rc == MDB_SUCCESS && level != SCHEDULE_NO_LEVEL) {
-        size_t of_level = 0;
-        rc = mdb_cursor_count(cursor, &of_level);
-        if (rc == MDB_SUCCESS) {
-            rc = mdb_cursor_del(cursor, MDB_NODUPDATA);
-        }
-        if (rc == MDB_SUCCESS) {
-            *removed += of_level;
-            rc = schedule_find_level(cursor, host, level, &level);
-        }
+    while (level != SCHEDULE_NO_LEVEL) {
+        *removed += lmdb_rows_count(&work.rows);
+        lmdb_rows_delete(&work.rows, MDB_NODUPDATA);
+        level = schedule_find_level(&work, host, level);
     }
-    if (rc == MDB_SUCCESS && best != SCHEDULE_NO_LEVEL) {
-        rc = schedule_note_best(schedule, txn, host, best, SCHEDULE_NO_LEVEL);
+    if (best != SCHEDULE_NO_LEVEL) {
+        schedule_note_best(&work, host, best, SCHEDULE_NO_LEVEL);
     }
-    if (rc == MDB_SUCCESS) {
-        rc = schedule_forget_parked(schedule, txn, host, *removed);
+    if (schedule_finds_parked(&work, &host)) { /* one that was emptied is not any more */
+        schedule_delete_host(&work, SCHEDULE_PARKED_LEVEL, host);
+        schedule_note_parked(&work, -(int64_t)*removed);
     }
-    mdb_cursor_close(cursor);
-    return lmdb_code(rc);
+    return schedule_work_end(&work);
 }
 
 /* ---- Schedule ---- */
@@ -619,19 +457,17 @@ Result schedule_clear_host(Schedule *schedule, MDB_txn *txn, uint32_t host, uint
 static Result check_version(MDB_txn *txn, MDB_dbi hosts)
 {
     Schedule schedule = {.hosts = hosts};
-    uint64_t found = 0;
+    ScheduleWork work;
     bool any = false;
-    int rc = schedule_number_read(&schedule, txn, SCHEDULE_VERSION_LEVEL, &found, &any);
-    if (rc == MDB_SUCCESS && !any) {
+    schedule_work_begin(&work, &schedule, txn, hosts);
+    uint64_t found = schedule_number_read(&work, SCHEDULE_VERSION_LEVEL, &any);
+    if (!any) {
         found = SCHEDULE_VERSION;
-        rc = schedule_number_write(&schedule, txn, SCHEDULE_VERSION_LEVEL, found,
-                                   SCHEDULE_HOST_BYTES);
+        schedule_number_write(&work, SCHEDULE_VERSION_LEVEL, found, SCHEDULE_HOST_BYTES);
     }
-    if (rc != MDB_SUCCESS) {
-        return lmdb_code(rc);
-    }
-    return found == SCHEDULE_VERSION || found == SCHEDULE_VERSION_PARKING ? RESULT_OK
-                                                                          : RESULT_VERSION;
+    Result rc = schedule_work_end(&work);
+    bool is_known = found == SCHEDULE_VERSION || found == SCHEDULE_VERSION_PARKING;
+    return rc == RESULT_OK && !is_known ? RESULT_VERSION : rc;
 }
 
 Result schedule_open(Schedule **schedule, MDB_txn *txn, const ScheduleOptions *options,
@@ -731,42 +567,38 @@ void schedule_level_range(const Schedule *schedule, unsigned level, float *least
 
 Result schedule_clear(Schedule *schedule, MDB_txn *txn)
 {
-    int rc = forget_lists(schedule, txn);
-    if (rc == MDB_SUCCESS) {
-        rc = mdb_drop(txn, schedule->entries, 0);
+    ScheduleWork work;
+    schedule_work_begin(&work, schedule, txn, schedule->entries);
+    forget_lists(&work);
+    Result rc = schedule_work_end(&work);
+    if (rc == RESULT_OK) {
+        rc = lmdb_code(mdb_drop(txn, schedule->entries, 0));
     }
-    if (rc == MDB_SUCCESS) {
-        rc = mdb_drop(txn, schedule->hosts, 0);
+    if (rc == RESULT_OK) {
+        rc = lmdb_code(mdb_drop(txn, schedule->hosts, 0));
     }
-    return rc == MDB_SUCCESS ? check_version(txn, schedule->hosts) : lmdb_code(rc);
+    return rc == RESULT_OK ? check_version(txn, schedule->hosts) : rc;
 }
 
 Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint64_t *hosts)
 {
-    MDB_stat of_entries;
-    MDB_stat of_hosts;
+    ScheduleWork work;
+    MDB_stat of_entries = {.ms_entries = 0};
+    MDB_stat of_hosts = {.ms_entries = 0};
     uint64_t parked_entries = 0;
     uint64_t parked_hosts = 0;
-    *entries = 0;
-    *hosts = 0;
     Result result = schedule_parked_counts(schedule, txn, &parked_entries, &parked_hosts);
-    int rc = mdb_stat(txn, schedule->entries, &of_entries);
-    if (rc == MDB_SUCCESS) {
-        rc = mdb_stat(txn, schedule->hosts, &of_hosts);
-    }
-    if (rc == MDB_SUCCESS && result == RESULT_OK) {
-        /* The format version is in the table, too, and the count of parked entries when it was ever
-         * written. */
-        uint64_t gone = 0;
-        bool has_count = false;
-        bool has_gone = false;
-        rc = schedule_number_read(schedule, txn, SCHEDULE_GONE_ENTRIES, &gone, &has_gone);
-        if (rc == MDB_SUCCESS) {
-            uint64_t ignored = 0;
-            rc = schedule_number_read(schedule, txn, SCHEDULE_PARKED_ENTRIES, &ignored, &has_count);
-        }
-        *entries = of_entries.ms_entries - parked_entries - gone;
-        *hosts = of_hosts.ms_entries - parked_hosts - 1 - has_count - has_gone;
-    }
-    return rc == MDB_SUCCESS ? result : lmdb_code(rc);
+    /* The format version is in the table, too, and the count of parked entries when it was ever
+     * written. */
+    bool has_count = false;
+    bool has_gone = false;
+    schedule_work_begin(&work, schedule, txn, schedule->hosts);
+    (void)lmdb_rows_note(&work.rows, mdb_stat(txn, schedule->entries, &of_entries));
+    (void)lmdb_rows_note(&work.rows, mdb_stat(txn, schedule->hosts, &of_hosts));
+    uint64_t gone = schedule_number_read(&work, SCHEDULE_GONE_ENTRIES, &has_gone);
+    (void)schedule_number_read(&work, SCHEDULE_PARKED_ENTRIES, &has_count);
+    Result rc = result_first(result, schedule_work_end(&work));
+    *entries = rc == RESULT_OK ? of_entries.ms_entries - parked_entries - gone : 0;
+    *hosts = rc == RESULT_OK ? of_hosts.ms_entries - parked_hosts - 1 - has_count - has_gone : 0;
+    return rc;
 }

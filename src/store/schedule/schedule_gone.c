@@ -17,66 +17,71 @@ int schedule_gone_decode(const MDB_val *row, ScheduleGone *gone)
     return 0;
 }
 
-int schedule_gone_read(const Schedule *schedule, MDB_txn *txn, uint32_t host, ScheduleGone *gone)
+void schedule_work_begin(ScheduleWork *work, Schedule *schedule, MDB_txn *txn, MDB_dbi table)
+{
+    work->schedule = schedule;
+    work->txn = txn;
+    lmdb_rows_open(&work->rows, txn, table);
+}
+
+Result schedule_work_end(ScheduleWork *work)
+{
+    return lmdb_code(lmdb_rows_close(&work->rows, 0));
+}
+
+bool schedule_work_find(ScheduleWork *work, uint32_t host, unsigned level, uint64_t index,
+                        MDB_cursor_op op)
+{
+    schedule_record_set(&work->record, host, level, index);
+    work->rows.key = (MDB_val){SCHEDULE_KEY_BYTES, work->record.key};
+    work->rows.value = (MDB_val){SCHEDULE_INDEX_BYTES, work->record.index};
+    return lmdb_rows_get(&work->rows, op);
+}
+
+bool schedule_work_find_host(ScheduleWork *work, unsigned list, uint64_t host, MDB_cursor_op op)
+{
+    schedule_host_row_set(&work->host, list, host);
+    work->rows.key = work->host.key;
+    work->rows.value = work->host.data;
+    return lmdb_rows_get(&work->rows, op);
+}
+
+void schedule_gone_read(ScheduleWork *work, uint32_t host, ScheduleGone *gone)
 {
     MDB_val row;
     gone->n = 0;
-    int rc = journal_get(schedule->journal, txn, JOURNAL_SCHEDULE, host, &row);
-    if (rc == 0) {
-        return schedule_gone_decode(&row, gone);
+    int rc = journal_get(work->schedule->journal, work->txn, JOURNAL_SCHEDULE, host, &row);
+    if (lmdb_rows_note(&work->rows, rc)) {
+        (void)lmdb_rows_note(&work->rows, schedule_gone_decode(&row, gone));
     }
-    return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
-int schedule_number_read(const Schedule *schedule, MDB_txn *txn, unsigned list, uint64_t *n,
-                         bool *any)
+uint64_t schedule_number_read(ScheduleWork *work, unsigned list, bool *any)
 {
     unsigned char level = (unsigned char)list;
     MDB_val key = {1, &level};
     MDB_val data;
-    *n = 0;
-    int rc = mdb_get(txn, schedule->hosts, &key, &data);
-    *any = rc == 0;
-    if (rc == 0) {
-        *n = schedule_load_bytes(data.mv_data, (unsigned)data.mv_size);
-    }
-    return rc == MDB_NOTFOUND ? 0 : rc;
+    *any = lmdb_rows_note(&work->rows, mdb_get(work->txn, work->schedule->hosts, &key, &data));
+    return *any ? schedule_load_bytes(data.mv_data, (unsigned)data.mv_size) : 0;
 }
 
-int schedule_number_write(Schedule *schedule, MDB_txn *txn, unsigned list, uint64_t n,
-                          unsigned bytes)
+void schedule_number_write(ScheduleWork *work, unsigned list, uint64_t n, unsigned bytes)
 {
     unsigned char level = (unsigned char)list;
     unsigned char number[SCHEDULE_NUMBER_BYTES];
     MDB_val key = {1, &level};
     MDB_val data = {bytes, number};
-    int rc = mdb_del(txn, schedule->hosts, &key, NULL);
+    MDB_dbi hosts = work->schedule->hosts;
     schedule_store_bytes(number, n, bytes);
-    if (bytes == 0) {
-        return rc == MDB_NOTFOUND ? 0 : rc;
+    if (work->rows.code == 0) {
+        (void)lmdb_rows_note(&work->rows, mdb_del(work->txn, hosts, &key, NULL));
     }
-    return rc == 0 || rc == MDB_NOTFOUND ? mdb_put(txn, schedule->hosts, &key, &data, 0) : rc;
+    if (work->rows.code == 0 && bytes > 0) {
+        (void)lmdb_rows_note(&work->rows, mdb_put(work->txn, hosts, &key, &data, 0));
+    }
 }
 
-/* Zero is not kept: a schedule without lists is as if there never were any. */
-static int schedule_gone_note(Schedule *schedule, MDB_txn *txn, size_t more, size_t less)
-{
-    uint64_t n = 0;
-    bool any = false;
-    if (more == less) {
-        return 0;
-    }
-    int rc = schedule_number_read(schedule, txn, SCHEDULE_GONE_ENTRIES, &n, &any);
-    if (rc != 0) {
-        return rc;
-    }
-    n = n + more > less ? n + more - less : 0;
-    return schedule_number_write(schedule, txn, SCHEDULE_GONE_ENTRIES, n,
-                                 n > 0 ? SCHEDULE_NUMBER_BYTES : 0);
-}
-
-int schedule_gone_write(Schedule *schedule, MDB_txn *txn, uint32_t host, const ScheduleGone *gone,
-                        size_t before)
+void schedule_gone_write(ScheduleWork *work, uint32_t host, const ScheduleGone *gone, size_t before)
 {
     unsigned char bytes[SCHEDULE_GONE_MAX * ITEM_BYTES];
     unsigned char *at = bytes;
@@ -85,8 +90,17 @@ int schedule_gone_write(Schedule *schedule, MDB_txn *txn, uint32_t host, const S
         schedule_store_bytes(at + 1, gone->items[i].index, SCHEDULE_INDEX_BYTES);
     }
     MDB_val row = {gone->n * ITEM_BYTES, bytes};
-    int rc = journal_put(schedule->journal, txn, JOURNAL_SCHEDULE, host, &row);
-    return rc == 0 ? schedule_gone_note(schedule, txn, gone->n, before) : rc;
+    if (work->rows.code != 0 ||
+        !lmdb_rows_note(&work->rows, journal_put(work->schedule->journal, work->txn,
+                                                 JOURNAL_SCHEDULE, host, &row)) ||
+        gone->n == before) {
+        return;
+    }
+    /* Zero is not kept: a schedule without lists is as if there never were any. */
+    bool any = false;
+    uint64_t n = schedule_number_read(work, SCHEDULE_GONE_ENTRIES, &any);
+    n = n + gone->n > before ? n + gone->n - before : 0;
+    schedule_number_write(work, SCHEDULE_GONE_ENTRIES, n, n > 0 ? SCHEDULE_NUMBER_BYTES : 0);
 }
 
 bool schedule_gone_has(const ScheduleGone *gone, unsigned level, uint64_t index)

@@ -14,6 +14,7 @@
 #ifndef STORE_SCHEDULE_SCHEDULE_GONE_H
 #define STORE_SCHEDULE_SCHEDULE_GONE_H
 
+#include "store/lmdb/lmdb_result.h"
 #include "store/schedule/schedule_types.h"
 
 #define SCHEDULE_GONE_MAX 32u
@@ -23,22 +24,43 @@ typedef struct ScheduleGone {
     ScheduleItem items[SCHEDULE_GONE_MAX];
 } ScheduleGone;
 
+/* ---- One call of the schedule ---- */
+
+/* What a call works on. After its first failure everything that is done through it does nothing and
+ * finds nothing (LmdbRows), so that the call looks once, at its end. */
+typedef struct ScheduleWork {
+    Schedule *schedule;
+    MDB_txn *txn;
+    LmdbRows rows;         /* of one table */
+    ScheduleRecord record; /* the entry that was looked for */
+    ScheduleHostRow host;  /* likewise */
+} ScheduleWork;
+
+/* table: the one whose rows are looked at. */
+void schedule_work_begin(ScheduleWork *work, Schedule *schedule, MDB_txn *txn, MDB_dbi table);
+Result schedule_work_end(ScheduleWork *work);
+/* Looks for an entry among the rows of entries, or for a host of a list among those of hosts. */
+bool schedule_work_find(ScheduleWork *work, uint32_t host, unsigned level, uint64_t index,
+                        MDB_cursor_op op);
+bool schedule_work_find_host(ScheduleWork *work, unsigned list, uint64_t host, MDB_cursor_op op);
+
+/* ---- Its lists ---- */
+
 /* The list of a host; empty: it has none. */
-int schedule_gone_read(const Schedule *schedule, MDB_txn *txn, uint32_t host, ScheduleGone *gone);
+void schedule_gone_read(ScheduleWork *work, uint32_t host, ScheduleGone *gone);
 /* Decodes a row of the journal. */
 int schedule_gone_decode(const MDB_val *row, ScheduleGone *gone);
 /* Replaces a list that has `before` items, and counts. */
-int schedule_gone_write(Schedule *schedule, MDB_txn *txn, uint32_t host, const ScheduleGone *gone,
-                        size_t before);
+void schedule_gone_write(ScheduleWork *work, uint32_t host, const ScheduleGone *gone,
+                         size_t before);
 bool schedule_gone_has(const ScheduleGone *gone, unsigned level, uint64_t index);
 /* How many of a level. */
 size_t schedule_gone_of_level(const ScheduleGone *gone, unsigned level);
+
 /* The number at a key of the table of hosts that is no level; *any: there is one, else it is 0. */
-int schedule_number_read(const Schedule *schedule, MDB_txn *txn, unsigned list, uint64_t *n,
-                         bool *any);
+uint64_t schedule_number_read(ScheduleWork *work, unsigned list, bool *any);
 /* Replaces it by n, written in `bytes` bytes, at most SCHEDULE_NUMBER_BYTES; 0: removes it. */
 #define SCHEDULE_NUMBER_BYTES 8u
-int schedule_number_write(Schedule *schedule, MDB_txn *txn, unsigned list, uint64_t n,
-                          unsigned bytes);
+void schedule_number_write(ScheduleWork *work, unsigned list, uint64_t n, unsigned bytes);
 
 #endif

@@ -10,233 +10,154 @@
 
 /* Reading the schedule: the head of a host, sweeps, counts. */
 
-/* Positions cursor on the first entry of host behind *after (NULL: on the first of all). */
-static int seek_entry(MDB_cursor *cursor, uint32_t host, const ScheduleItem *after, MDB_val *key,
-                      MDB_val *data)
+/* Goes to the first entry of host behind *after (NULL: to the first of all), or of a later host. */
+static bool seek_entry(ScheduleWork *work, uint32_t host, const ScheduleItem *after)
 {
-    ScheduleRecord record;
     if (after == NULL) {
-        schedule_record_set(&record, host, 0, 0);
-        *key = (MDB_val){SCHEDULE_KEY_BYTES, record.key};
-        return mdb_cursor_get(cursor, key, data, MDB_SET_RANGE);
+        return schedule_work_find(work, host, 0, 0, MDB_SET_RANGE);
     }
-    int rc = MDB_NOTFOUND;
-    if (after->index < SCHEDULE_MAX_INDEX) {
-        schedule_record_set(&record, host, after->level, after->index + 1);
-        *key = (MDB_val){SCHEDULE_KEY_BYTES, record.key};
-        *data = (MDB_val){SCHEDULE_INDEX_BYTES, record.index};
-        rc = mdb_cursor_get(cursor, key, data, MDB_GET_BOTH_RANGE);
-        if (rc == MDB_SUCCESS) { /* this operation leaves the key as it was given */
-            rc = mdb_cursor_get(cursor, key, data, MDB_GET_CURRENT);
-        }
+    if (after->index < SCHEDULE_MAX_INDEX &&
+        schedule_work_find(work, host, after->level, after->index + 1, MDB_GET_BOTH_RANGE)) {
+        /* this operation leaves the key as it was given */
+        return lmdb_rows_get(&work->rows, MDB_GET_CURRENT);
     }
-    if (rc == MDB_NOTFOUND) {
-        schedule_record_set(&record, host, after->level + 1, 0);
-        *key = (MDB_val){SCHEDULE_KEY_BYTES, record.key};
-        rc = mdb_cursor_get(cursor, key, data, MDB_SET_RANGE);
-    }
-    return rc;
+    return schedule_work_find(work, host, after->level + 1, 0, MDB_SET_RANGE);
+}
+
+static ScheduleEntry entry_at(const ScheduleWork *work)
+{
+    return (ScheduleEntry){.index =
+                               schedule_load_bytes(work->rows.value.mv_data, SCHEDULE_INDEX_BYTES),
+                           .host = schedule_key_host(&work->rows.key),
+                           .level = schedule_key_level(&work->rows.key)};
 }
 
 Result schedule_head(Schedule *schedule, MDB_txn *txn, uint32_t host, const ScheduleItem *after,
                      ScheduleItem *items, size_t max, size_t *n)
 {
+    ScheduleWork work;
+    ScheduleGone gone;
     *n = 0;
     if (after != NULL && after->level >= SCHEDULE_MAX_LEVELS) {
         return RESULT_INVALID;
     }
-    MDB_cursor *cursor = NULL;
-    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
-    if (rc != MDB_SUCCESS) {
-        return lmdb_code(rc);
+    schedule_work_begin(&work, schedule, txn, schedule->entries);
+    schedule_gone_read(&work, host, &gone);
+    bool is_there = max > 0 && seek_entry(&work, host, after);
+    while (is_there && schedule_key_host(&work.rows.key) == host) {
+        ScheduleEntry entry = entry_at(&work);
+        items[*n] = (ScheduleItem){.index = entry.index, .level = entry.level};
+        *n += !schedule_gone_has(&gone, entry.level, entry.index);
+        is_there = *n < max && lmdb_rows_get(&work.rows, MDB_NEXT);
     }
-    MDB_val key;
-    MDB_val data;
-    ScheduleGone gone;
-    rc = schedule_gone_read(schedule, txn, host, &gone);
-    if (rc == MDB_SUCCESS) {
-        rc = max == 0 ? MDB_NOTFOUND : seek_entry(cursor, host, after, &key, &data);
-    }
-    while (rc == MDB_SUCCESS && *n < max && schedule_key_host(&key) == host) {
-        items[*n].level = schedule_key_level(&key);
-        items[*n].index = schedule_load_bytes(data.mv_data, SCHEDULE_INDEX_BYTES);
-        *n += !schedule_gone_has(&gone, items[*n].level, items[*n].index);
-        if (*n < max) {
-            rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT);
-        }
-    }
-    mdb_cursor_close(cursor);
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_code(rc);
+    return schedule_work_end(&work);
 }
 
 Result schedule_scan(Schedule *schedule, MDB_txn *txn, ScheduleScan *position,
                      ScheduleEntry *entries, size_t max, size_t *n)
 {
-    *n = 0;
-    MDB_cursor *cursor = NULL;
-    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
-    if (rc != MDB_SUCCESS) {
-        return lmdb_code(rc);
-    }
-    MDB_val key;
-    MDB_val data;
+    ScheduleWork work;
+    ScheduleGone gone = {.n = 0};
     ScheduleItem last = {.index = position->last.index, .level = position->last.level};
     uint32_t host = position->started ? position->last.host : 0;
-    rc = MDB_NOTFOUND;
-    if (max > 0) {
-        rc = seek_entry(cursor, host, position->started ? &last : NULL, &key, &data);
-    }
-    ScheduleGone gone = {.n = 0};
     bool known = false; /* gone is of the host of the last entry */
-    while (rc == MDB_SUCCESS && *n < max) {
-        ScheduleEntry entry = {.index = schedule_load_bytes(data.mv_data, SCHEDULE_INDEX_BYTES),
-                               .host = schedule_key_host(&key),
-                               .level = schedule_key_level(&key)};
+    *n = 0;
+    schedule_work_begin(&work, schedule, txn, schedule->entries);
+    bool is_there = max > 0 && seek_entry(&work, host, position->started ? &last : NULL);
+    while (is_there) {
+        ScheduleEntry entry = entry_at(&work);
         if (!known || entry.host != position->last.host) {
-            rc = schedule_gone_read(schedule, txn, entry.host, &gone);
+            schedule_gone_read(&work, entry.host, &gone);
             known = true;
         }
         *position = (ScheduleScan){true, entry};
         entries[*n] = entry;
         *n += !schedule_gone_has(&gone, entry.level, entry.index);
-        if (rc != MDB_SUCCESS) {
-            break;
-        }
-        if (*n < max) {
-            rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT);
-        }
+        is_there = *n < max && lmdb_rows_get(&work.rows, MDB_NEXT);
     }
-    mdb_cursor_close(cursor);
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_code(rc);
+    return schedule_work_end(&work);
 }
 
-/* Positions on the first host behind *position, inside its level or in a later one. */
-static int seek_host(MDB_cursor *cursor, const ScheduleHostCursor *position, MDB_val *key,
-                     MDB_val *data)
+/* Goes to the first host behind *position, inside its level or in a later one. */
+static bool seek_host(ScheduleWork *work, const ScheduleHostCursor *position)
 {
-    unsigned char level = (unsigned char)position->level;
-    unsigned char id[SCHEDULE_HOST_BYTES];
-    MDB_val wanted = {1, &level}; /* until the cursor stands: then the database's own */
-    int rc = MDB_NOTFOUND;
     if (!position->started) {
-        rc = mdb_cursor_get(cursor, &wanted, data, MDB_SET_RANGE);
-    } else if (position->host != UINT32_MAX) {
-        schedule_store_bytes(id, position->host + 1, SCHEDULE_HOST_BYTES);
-        *data = (MDB_val){SCHEDULE_HOST_BYTES, id};
-        rc = mdb_cursor_get(cursor, &wanted, data, MDB_GET_BOTH_RANGE);
-        if (rc == MDB_SUCCESS) {
-            rc = mdb_cursor_get(cursor, &wanted, data, MDB_GET_CURRENT);
-        }
+        return schedule_work_find_host(work, position->level, 0, MDB_SET_RANGE);
     }
-    if (rc == MDB_NOTFOUND && position->started) {
-        level++;
-        wanted = (MDB_val){1, &level};
-        rc = mdb_cursor_get(cursor, &wanted, data, MDB_SET_RANGE);
+    if (position->host != UINT32_MAX &&
+        schedule_work_find_host(work, position->level, position->host + 1, MDB_GET_BOTH_RANGE)) {
+        return lmdb_rows_get(&work->rows, MDB_GET_CURRENT);
     }
-    *key = wanted;
-    return rc;
+    return schedule_work_find_host(work, position->level + 1, 0, MDB_SET_RANGE);
 }
 
 Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *position,
                       uint32_t *hosts, uint8_t *levels, size_t max, size_t *n)
 {
+    ScheduleWork work;
     *n = 0;
     if (position->level >= SCHEDULE_END_OF_LEVELS) {
         return RESULT_OK;
     }
-    MDB_cursor *cursor = NULL;
-    int rc = mdb_cursor_open(txn, schedule->hosts, &cursor);
-    if (rc != MDB_SUCCESS) {
-        return lmdb_code(rc);
-    }
-    MDB_val key;
-    MDB_val data;
-    rc = max == 0 ? MDB_NOTFOUND : seek_host(cursor, position, &key, &data);
-    while (rc == MDB_SUCCESS && *n < max) {
-        unsigned level = *(const unsigned char *)key.mv_data;
+    schedule_work_begin(&work, schedule, txn, schedule->hosts);
+    bool is_there = max > 0 && seek_host(&work, position);
+    while (is_there) {
+        unsigned level = *(const unsigned char *)work.rows.key.mv_data;
         if (level >= SCHEDULE_END_OF_LEVELS) {
             break;
         }
-        hosts[*n] = (uint32_t)schedule_load_bytes(data.mv_data, SCHEDULE_HOST_BYTES);
+        hosts[*n] = (uint32_t)schedule_load_bytes(work.rows.value.mv_data, SCHEDULE_HOST_BYTES);
         if (levels != NULL) {
             levels[*n] = (uint8_t)level;
         }
         *position = (ScheduleHostCursor){true, level, hosts[*n]};
         *n += 1;
-        if (*n < max) {
-            rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT);
-        }
+        is_there = *n < max && lmdb_rows_get(&work.rows, MDB_NEXT);
     }
-    mdb_cursor_close(cursor);
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_code(rc);
+    return schedule_work_end(&work);
 }
 
 Result schedule_level_count(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
                             uint64_t *entries)
 {
-    MDB_cursor *cursor = NULL;
-    ScheduleRecord record;
-    schedule_record_set(&record, host, level, 0);
-    MDB_val key = {SCHEDULE_KEY_BYTES, record.key};
-    MDB_val data;
-    size_t of_level = 0;
-    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
-    if (rc == MDB_SUCCESS) {
-        rc = mdb_cursor_get(cursor, &key, &data, MDB_SET);
-    }
-    if (rc == MDB_SUCCESS) {
-        rc = mdb_cursor_count(cursor, &of_level);
-    }
-    mdb_cursor_close(cursor);
-    ScheduleGone gone = {.n = 0};
-    int read = schedule_gone_read(schedule, txn, host, &gone);
-    *entries = of_level - schedule_gone_of_level(&gone, level);
-    rc = read == MDB_SUCCESS ? rc : read;
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_code(rc);
+    ScheduleWork work;
+    ScheduleGone gone;
+    schedule_work_begin(&work, schedule, txn, schedule->entries);
+    *entries = schedule_work_find(&work, host, level, 0, MDB_SET) ? lmdb_rows_count(&work.rows) : 0;
+    schedule_gone_read(&work, host, &gone);
+    *entries -= schedule_gone_of_level(&gone, level);
+    return schedule_work_end(&work);
 }
 
 Result schedule_host_counts(Schedule *schedule, MDB_txn *txn, uint64_t *from, uint32_t *hosts,
                             uint64_t *entries, size_t max, size_t *n)
 {
-    MDB_cursor *cursor = NULL;
-    MDB_val key;
-    MDB_val data;
+    ScheduleWork work;
     *n = 0;
     if (max == 0 || *from > UINT32_MAX) {
         return RESULT_OK;
     }
-    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
-    if (rc != MDB_SUCCESS) {
-        return lmdb_code(rc);
-    }
-    rc = seek_entry(cursor, (uint32_t)*from, NULL, &key, &data);
-    while (rc == MDB_SUCCESS) {
-        uint32_t host = schedule_key_host(&key);
-        size_t of_level = 0;
+    schedule_work_begin(&work, schedule, txn, schedule->entries);
+    bool is_there = seek_entry(&work, (uint32_t)*from, NULL);
+    while (is_there) {
+        uint32_t host = schedule_key_host(&work.rows.key);
         if (*n == 0 || hosts[*n - 1] != host) {
+            ScheduleGone gone;
             *n -= *n > 0 && entries[*n - 1] == 0; /* nothing is left of the last one */
             if (*n == max) {
                 break;
             }
-            ScheduleGone gone;
-            rc = schedule_gone_read(schedule, txn, host, &gone);
-            if (rc != MDB_SUCCESS) {
-                break;
-            }
+            schedule_gone_read(&work, host, &gone);
             hosts[*n] = host;
             entries[*n] = UINT64_C(0) - gone.n; /* the table has them */
             *n += 1;
         }
-        rc = mdb_cursor_count(cursor, &of_level);
-        entries[*n - 1] += of_level;
-        if (rc == MDB_SUCCESS) {
-            rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT_NODUP);
-        }
+        entries[*n - 1] += lmdb_rows_count(&work.rows);
+        is_there = lmdb_rows_get(&work.rows, MDB_NEXT_NODUP);
     }
-    mdb_cursor_close(cursor);
     *n -= *n > 0 && entries[*n - 1] == 0;
     *from = *n == 0 ? (uint64_t)UINT32_MAX + 1 : (uint64_t)hosts[*n - 1] + 1;
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_code(rc);
+    return schedule_work_end(&work);
 }
 
 /* ---- Page levels ---- */

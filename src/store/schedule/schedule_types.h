@@ -89,6 +89,22 @@ static inline void schedule_record_set(ScheduleRecord *record, uint32_t host, un
     schedule_store_bytes(record->index, index, SCHEDULE_INDEX_BYTES);
 }
 
+/* A row of the table of hosts. */
+typedef struct ScheduleHostRow {
+    unsigned char level;
+    unsigned char id[SCHEDULE_HOST_BYTES];
+    MDB_val key;
+    MDB_val data;
+} ScheduleHostRow;
+
+static inline void schedule_host_row_set(ScheduleHostRow *row, unsigned list, uint64_t host)
+{
+    row->level = (unsigned char)list;
+    schedule_store_bytes(row->id, host, SCHEDULE_HOST_BYTES);
+    row->key = (MDB_val){1, &row->level};
+    row->data = (MDB_val){SCHEDULE_HOST_BYTES, row->id};
+}
+
 static inline uint32_t schedule_key_host(const MDB_val *key)
 {
     return (uint32_t)schedule_load_bytes(key->mv_data, SCHEDULE_HOST_BYTES);
