@@ -109,58 +109,45 @@ typedef struct HostPlace {
 
 void host_places_init(HostPlaces *places)
 {
-    mutex_init(&places->mutex, RANK_TABLE);
-    buffer_init(&places->waiting, BUFFER_NO_LIMIT);
-    buffer_init(&places->taken, BUFFER_NO_LIMIT);
-    places->is_told = false;
+    tray_init(&places->waiting, sizeof(HostPlace));
+    atomic_init(&places->is_told, false);
+    places->n_taken = 0;
 }
 
 void host_places_destroy(HostPlaces *places)
 {
-    buffer_destroy(&places->waiting);
-    buffer_destroy(&places->taken);
-    mutex_destroy(&places->mutex);
+    tray_destroy(&places->waiting);
 }
 
 bool host_places_add(HostPlaces *places, uint32_t host, const IpAddress *address)
 {
     HostPlace place = {.host = host, .address = *address};
-    mutex_lock(&places->mutex);
-    bool is_added = buffer_append(&places->waiting, &place, sizeof place) == RESULT_OK;
-    bool is_first = is_added && !places->is_told;
-    places->is_told |= is_added;
-    mutex_unlock(&places->mutex);
-    return is_first;
+    return tray_put(&places->waiting, &place, NULL) == RESULT_OK &&
+           !atomic_exchange(&places->is_told, true);
 }
 
 void host_places_not_told(HostPlaces *places)
 {
-    mutex_lock(&places->mutex);
-    places->is_told = false;
-    mutex_unlock(&places->mutex);
+    atomic_store(&places->is_told, false);
 }
 
 Result host_places_apply(HostPlaces *places, Batch *batch)
 {
-    mutex_lock(&places->mutex);
-    Result rc = buffer_append(&places->taken, places->waiting.data, places->waiting.length);
-    if (rc == RESULT_OK) {
-        buffer_reset(&places->waiting);
-        places->is_told = false;
-    }
-    mutex_unlock(&places->mutex);
-    const HostPlace *place = (const HostPlace *)(const void *)places->taken.data;
-    size_t n = places->taken.length / sizeof *place;
-    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-        BatchHost *host = batch_host(batch, place[i].host);
-        rc = host == NULL ? batch->result : host_groups_place(batch, host, &place[i].address);
+    HostPlace place;
+    Result rc = RESULT_OK;
+    atomic_store(&places->is_told, false); /* what is added from here on tells anew */
+    places->n_taken = tray_count(&places->waiting);
+    for (size_t i = 0; rc == RESULT_OK && i < places->n_taken; i++) {
+        (void)tray_get(&places->waiting, i, &place);
+        BatchHost *host = batch_host(batch, place.host);
+        rc = host == NULL ? batch->result : host_groups_place(batch, host, &place.address);
     }
     return rc;
 }
 
 void host_places_settle(HostPlaces *places)
 {
-    buffer_trim(&places->taken, (size_t)1 << 16);
+    tray_drop(&places->waiting, places->n_taken);
 }
 
 /* ---- Ingest writer ---- */
@@ -352,12 +339,16 @@ static const Admission *admission_of_now(IngestWriter *writer)
 
 void ingest_writer_change(IngestWriter *writer, const Config *config)
 {
-    ingest_live_put(&writer->live, config);
+    mutex_lock(&writer->live_mutex);
+    writer->live = *config;
+    mutex_unlock(&writer->live_mutex);
 }
 
 static Result begin_batch(IngestWriter *writer, Batch *batch, const Work *work, MDB_txn *txn)
 {
-    ingest_live_take(&writer->live, &writer->options.config);
+    mutex_lock(&writer->live_mutex);
+    writer->options.config = writer->live;
+    mutex_unlock(&writer->live_mutex);
     Result rc = batch_init(batch, &writer->options, &writer->store, writer->log, &writer->totals,
                            txn, work->pages, work->n_pages);
     batch->admission = admission_of_now(writer);
@@ -564,20 +555,20 @@ Result ingest_writer_init(IngestWriter *writer, const IngestOptions *options,
     map_init(&writer->crowds);
     map_init(&writer->walled);
     host_places_init(&writer->places);
-    ingest_live_init(&writer->live, &options->config);
+    mutex_init(&writer->live_mutex, RANK_TABLE);
+    writer->live = options->config;
     mutex_init(&writer->stop_mutex, RANK_TABLE);
     condition_init(&writer->stop_changed);
     Result rc = page_db_txn_begin(store->db, true, &txn) == 0 ? RESULT_OK : RESULT_IO;
     if (rc == RESULT_OK) {
-        rc = ingest_kept_read(txn, store->crawl, KEPT_TOTALS, &writer->totals);
-        if (rc == RESULT_OK) {
-            rc = ingest_kept_read(txn, store->crawl, KEPT_REVISITS, &writer->visits);
-        }
-        if (rc == RESULT_OK) {
-            rc = ingest_kept_read(txn, store->crawl, KEPT_WALLS, &writer->walls);
-        }
-        if (rc == RESULT_OK) {
-            rc = ingest_kept_read(txn, store->crawl, KEPT_LOG_SERIAL, &writer->log_serial);
+        void *const records[] = {[KEPT_TOTALS] = &writer->totals,
+                                 [KEPT_REVISITS] = &writer->visits,
+                                 [KEPT_WALLS] = &writer->walls,
+                                 [KEPT_LOG_SERIAL] = &writer->log_serial};
+        for (size_t i = 0; rc == RESULT_OK && i < sizeof records / sizeof *records; i++) {
+            if (records[i] != NULL) {
+                rc = ingest_kept_read(txn, store->crawl, (IngestKept)i, records[i]);
+            }
         }
         ingest_writer_publish_one(writer, txn);
         page_db_txn_abort(store->db, txn);
@@ -596,7 +587,7 @@ void ingest_writer_destroy(IngestWriter *writer)
     condition_destroy(&writer->stop_changed);
     mutex_destroy(&writer->stop_mutex);
     shared_reader_close(&writer->admission);
-    ingest_live_destroy(&writer->live);
+    mutex_destroy(&writer->live_mutex);
     trap_yield_delete(writer->traps);
     map_destroy(&writer->crowds);
     map_destroy(&writer->walled);

@@ -23,6 +23,7 @@
 
 #include "base/thread/mutex.h"
 #include "base/thread/queue.h"
+#include "base/thread/tray.h"
 #include "ingest/batch/ingest_batch.h"
 #include "ingest/batch/ingest_chore.h"
 #include "parse/host/ip_address.h"
@@ -66,10 +67,9 @@ void ingest_patience_note(IngestPatience *patience, int64_t batch_time_ms, bool 
  * is next loaded. */
 
 typedef struct HostPlaces {
-    Mutex mutex;
-    Buffer waiting; /* guarded by mutex, as is_told */
-    bool is_told;   /* a result is on its way */
-    Buffer taken;   /* of the transaction at hand */
+    Tray waiting;        /* for a commit */
+    atomic_bool is_told; /* a result is on its way */
+    size_t n_taken;      /* of those that wait, in the transaction at hand; ingest's */
 } HostPlaces;
 
 void host_places_init(HostPlaces *places);
@@ -114,9 +114,10 @@ typedef struct IngestWriter {
     HostPlaces places;      /* that wait for the next batch */
     SharedReader admission; /* what the operator admits; opened when there is one */
     IngestPatience patience;
-    Queue *waiting;  /* results that wait meanwhile: only counted */
-    bool dead;       /* a batch was dropped; so is what follows, since the archive ends before it */
-    IngestLive live; /* of the options, as they are for the next batch */
+    Queue *waiting; /* results that wait meanwhile: only counted */
+    bool dead;      /* a batch was dropped; so is what follows, since the archive ends before it */
+    Mutex live_mutex; /* RANK_TABLE; guards live */
+    Config live;      /* of the options, as it is for the next batch; any thread puts it */
     Mutex stop_mutex; /* guards abandon */
     Condition stop_changed;
     bool abandon;

@@ -12,35 +12,6 @@
 
 /* ---- Ingest options ---- */
 
-/* ---- Ingest live ---- */
-
-void ingest_live_init(IngestLive *live, const Config *config)
-{
-    mutex_init(&live->mutex, RANK_TABLE);
-    live->config = *config;
-}
-
-void ingest_live_destroy(IngestLive *live)
-{
-    mutex_destroy(&live->mutex);
-}
-
-void ingest_live_put(IngestLive *live, const Config *config)
-{
-    mutex_lock(&live->mutex);
-    live->config = *config;
-    mutex_unlock(&live->mutex);
-}
-
-void ingest_live_take(IngestLive *live, Config *config)
-{
-    mutex_lock(&live->mutex);
-    *config = live->config;
-    mutex_unlock(&live->mutex);
-}
-
-/* ---- Ingest options ---- */
-
 #define QUEUE_CAPACITY 2048u
 
 HostLimits ingest_host_limits(const Config *config)
@@ -76,39 +47,30 @@ static const struct {
                     [KEPT_REVISITS] = {"revisits", sizeof(RevisitTotals)},
                     [KEPT_WALLS] = {"walls", sizeof(WallTotals)},
                     [KEPT_CLUSTER] = {"cluster_totals", sizeof(ClusterTotals)},
-                    [KEPT_LOG_SERIAL] = {"log_serial", sizeof(uint64_t)}};
+                    [KEPT_LOG_SERIAL] = {"log_serial", sizeof(uint64_t)},
+                    [KEPT_RULES] = {"rules", sizeof(uint64_t)}};
 
 static MDB_val ingest_kept_key(IngestKept what)
 {
-    union {
-        const char *from;
-        void *to;
-    } unconst = {.from = kept_records[what].name}; /* LMDB only reads */
-    return (MDB_val){.mv_size = strlen(kept_records[what].name), .mv_data = unconst.to};
+    return lmdb_bytes(kept_records[what].name, strlen(kept_records[what].name));
 }
 
 Result ingest_kept_write(MDB_txn *txn, MDB_dbi crawl, IngestKept what, const void *record)
 {
-    union {
-        const void *from;
-        void *to;
-    } unconst = {.from = record}; /* so here */
-    MDB_val key = ingest_kept_key(what);
-    MDB_val value = {.mv_size = kept_records[what].size, .mv_data = unconst.to};
-    return lmdb_result(mdb_put(txn, crawl, &key, &value, 0), "put totals");
+    return lmdb_put(txn, crawl, ingest_kept_key(what), lmdb_bytes(record, kept_records[what].size),
+                    "put totals");
 }
 
 Result ingest_kept_read(MDB_txn *txn, MDB_dbi crawl, IngestKept what, void *record)
 {
     size_t size = kept_records[what].size;
-    MDB_val key = ingest_kept_key(what);
-    MDB_val value = {.mv_size = 0, .mv_data = NULL};
+    MDB_val value;
     memset(record, 0, size);
-    int rc = mdb_get(txn, crawl, &key, &value);
-    if (rc == MDB_SUCCESS) {
+    Result rc = lmdb_get(txn, crawl, ingest_kept_key(what), &value, "get totals");
+    if (rc == RESULT_OK) {
         memcpy(record, value.mv_data, value.mv_size < size ? value.mv_size : size);
     }
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get totals");
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
 /* ---- Batch ---- */

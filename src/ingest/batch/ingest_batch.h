@@ -105,22 +105,6 @@ HostLimits ingest_host_limits(const Config *config);
 /* What the configuration says; gate, scorer and dedup steps are the caller's to set. */
 IngestOptions ingest_options(const Config *config);
 
-/* Ingest live: the configuration as it changes while ingest runs, on its way to its thread.
- *
- * What: any thread puts what holds now; the ingest thread takes it before each batch.
- * Owns: a copy.
- * Threads: as said. */
-
-typedef struct IngestLive {
-    Mutex mutex; /* RANK_TABLE; guards config */
-    Config config;
-} IngestLive;
-
-void ingest_live_init(IngestLive *live, const Config *config);
-void ingest_live_destroy(IngestLive *live);
-void ingest_live_put(IngestLive *live, const Config *config);
-void ingest_live_take(IngestLive *live, Config *config);
-
 /* Ingest store: the tables and files that a batch of results is written to.
  *
  * What: handles that belong together. The main thread opens them (crawl/crawl_store.h), the ingest
@@ -153,11 +137,12 @@ typedef struct IngestStore {
  * Threads: readers any; ingest_kept_write inside the batch's transaction. */
 
 typedef enum IngestKept {
-    KEPT_TOTALS,    /* CrawlTotals */
-    KEPT_REVISITS,  /* RevisitTotals */
-    KEPT_WALLS,     /* WallTotals */
-    KEPT_CLUSTER,   /* ClusterTotals */
-    KEPT_LOG_SERIAL /* uint64_t: of the last batch that has lines in crawl.log; 0: none has */
+    KEPT_TOTALS,     /* CrawlTotals */
+    KEPT_REVISITS,   /* RevisitTotals */
+    KEPT_WALLS,      /* WallTotals */
+    KEPT_CLUSTER,    /* ClusterTotals */
+    KEPT_LOG_SERIAL, /* uint64_t: of the last batch that has lines in crawl.log; 0: none has */
+    KEPT_RULES       /* uint64_t: fingerprint of the rules that all is known to follow */
 } IngestKept;
 
 /* Fills in the record that is meant; zeroes where none was kept. */

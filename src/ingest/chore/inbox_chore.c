@@ -6,7 +6,6 @@
 #include "ingest/move/page_move.h"
 #include "ingest/page/page_way.h"
 #include "parse/url/url.h"
-#include "base/memory/array.h"
 
 #define RECORDS_AT_ONCE 8192u /* they are looked up in one sweep */
 #define ARENA_BYTES     ((size_t)256 << 10)
@@ -332,57 +331,43 @@ IngestChore table_chore(TableChore *chore)
 
 void acks_chore_init(AcksChore *chore, IngestCluster *cluster)
 {
-    *chore = (AcksChore){.cluster = cluster};
-    mutex_init(&chore->mutex, RANK_TABLE);
+    *chore = (AcksChore){.cluster = cluster, .due = MONO_NEVER};
+    tray_init(&chore->ranges, sizeof(AckRange));
 }
 
 void acks_chore_destroy(AcksChore *chore)
 {
-    free(chore->ranges);
-    mutex_destroy(&chore->mutex);
+    tray_destroy(&chore->ranges);
 }
 
 bool acks_chore_tell(AcksChore *chore, const AckRange *range)
 {
-    mutex_lock(&chore->mutex);
-    bool first = chore->n == 0;
-    chore->due = first ? mono_add_ms(mono_now(), ACKS_MS) : chore->due;
-    (void)array_add(&chore->ranges, &chore->n, sizeof *range, range);
-    mutex_unlock(&chore->mutex);
-    return first;
+    bool is_first = false;
+    (void)tray_put(&chore->ranges, range, &is_first);
+    return is_first;
 }
 
-static size_t acks_chore_count(AcksChore *chore)
-{
-    mutex_lock(&chore->mutex);
-    size_t n = chore->n;
-    mutex_unlock(&chore->mutex);
-    return n;
-}
-
+/* The first that is met says when; what is left over of a piece is due at once. */
 static MonoTime acks_chore_due(void *context)
 {
     AcksChore *chore = context;
-    mutex_lock(&chore->mutex);
-    MonoTime due = chore->n == 0 ? MONO_NEVER : chore->due;
-    if (chore->n > ACKS_FEW) {
-        due = (MonoTime){0};
+    size_t n = tray_count(&chore->ranges);
+    if (n == 0) {
+        chore->due = MONO_NEVER;
+    } else if (chore->due.ns == MONO_NEVER.ns) {
+        chore->due = mono_add_ms(mono_now(), ACKS_MS);
     }
-    mutex_unlock(&chore->mutex);
-    return due;
+    return n > ACKS_FEW ? (MonoTime){0} : chore->due;
 }
 
 static Result acks_chore_run(void *context, Batch *batch, MonoTime until)
 {
     AcksChore *chore = context;
+    AckRange range;
     Result rc = RESULT_OK;
     chore->n_taken = 0;
-    size_t n = acks_chore_count(chore);
-    for (size_t i = 0; rc == RESULT_OK && i < n && i < AT_ONCE && mono_before(mono_now(), until);
-         i++) {
-        mutex_lock(&chore->mutex);
-        AckRange range = chore->ranges[i];
-        mutex_unlock(&chore->mutex);
+    while (rc == RESULT_OK && chore->n_taken < AT_ONCE && mono_before(mono_now(), until) &&
+           tray_get(&chore->ranges, chore->n_taken, &range)) {
         rc = outbox_draft_delete(&chore->cluster->draft, range.to, range.first, range.last, NULL);
         if (rc == RESULT_OK) {
             rc = peer_mark_hear(batch->txn, batch->store->crawl, range.to, range.heard);
@@ -396,19 +381,16 @@ static Result acks_chore_run(void *context, Batch *batch, MonoTime until)
 static void acks_chore_ended(void *context, Result rc)
 {
     AcksChore *chore = context;
-    mutex_lock(&chore->mutex);
-    if (rc == RESULT_OK && chore->n_taken > 0) {
-        chore->n -= chore->n_taken;
-        memmove(chore->ranges, chore->ranges + chore->n_taken, chore->n * sizeof *chore->ranges);
+    if (rc == RESULT_OK) {
+        tray_drop(&chore->ranges, chore->n_taken);
     }
     chore->n_taken = 0;
-    mutex_unlock(&chore->mutex);
 }
 
 static bool acks_chore_holds(void *context)
 {
     AcksChore *chore = context;
-    return acks_chore_count(chore) > 0 || ingest_cluster_outbox_blocks(chore->cluster) > 0;
+    return tray_count(&chore->ranges) > 0 || ingest_cluster_outbox_blocks(chore->cluster) > 0;
 }
 
 IngestChore acks_chore(AcksChore *chore)

@@ -17,7 +17,7 @@
 #include "cluster/link/inbox.h"
 #include "ingest/batch/ingest_chore.h"
 #include "ingest/batch/ingest_batch.h"
-#include "base/thread/mutex.h"
+#include "base/thread/tray.h"
 
 typedef struct InboxChore InboxChore;
 
@@ -77,11 +77,9 @@ static inline AckRange acks_chore_range(uint16_t to, const OutboxRange *read)
 
 typedef struct AcksChore {
     IngestCluster *cluster;
-    Mutex mutex;      /* RANK_TABLE; guards what follows */
-    AckRange *ranges; /* owned */
-    size_t n;
-    MonoTime due;   /* by the first of them */
-    size_t n_taken; /* the first of them, in this transaction; ingest's thread */
+    Tray ranges;    /* of AckRange */
+    MonoTime due;   /* MONO_NEVER: there are none; ingest's thread, as what follows */
+    size_t n_taken; /* the first of them, in this transaction */
 } AcksChore;
 
 void acks_chore_init(AcksChore *chore, IngestCluster *cluster);

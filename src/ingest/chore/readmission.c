@@ -2,17 +2,14 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/schedule/schedule_read.h"
 #include "base/thread/log.h"
 #include "ingest/page/held_urls.h"
 #include "ingest/page/ingest_host.h"
-#include "store/lmdb/lmdb_result.h"
 #include "store/schedule/schedule.h"
 
 #define PIECE 128u /* hosts or URLs between two looks at the clock */
-#define KEY   "rules"
 
 typedef enum Step { STEP_WORK, STEP_CLOSED, STEP_HELD, STEP_DONE } Step;
 
@@ -42,38 +39,16 @@ struct Readmission {
     Place next;
 };
 
-/* ---- the fingerprint ---- */
-
-static MDB_val readmission_key_of(char name[sizeof KEY])
-{
-    memcpy(name, KEY, sizeof KEY);
-    return (MDB_val){.mv_size = sizeof KEY - 1, .mv_data = name};
-}
-
 static Result read_fingerprint(const IngestStore *store, uint64_t *fingerprint)
 {
-    char name[sizeof KEY];
-    MDB_val key = readmission_key_of(name);
-    MDB_val value;
     MDB_txn *txn = NULL;
     *fingerprint = 0;
     if (page_db_txn_begin(store->db, true, &txn) != 0) {
         return RESULT_IO;
     }
-    int rc = mdb_get(txn, store->crawl, &key, &value);
-    if (rc == MDB_SUCCESS && value.mv_size == sizeof *fingerprint) {
-        memcpy(fingerprint, value.mv_data, sizeof *fingerprint);
-    }
+    Result rc = ingest_kept_read(txn, store->crawl, KEPT_RULES, fingerprint);
     page_db_txn_abort(store->db, txn);
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get rules");
-}
-
-static Result write_fingerprint(const Batch *batch, uint64_t fingerprint)
-{
-    char name[sizeof KEY];
-    MDB_val key = readmission_key_of(name);
-    MDB_val value = {sizeof fingerprint, &fingerprint};
-    return lmdb_result(mdb_put(batch->txn, batch->store->crawl, &key, &value, 0), "put rules");
+    return rc;
 }
 
 /* ---- the steps ---- */
@@ -170,7 +145,8 @@ static Result readmission_chore_run(void *context, Batch *batch, MonoTime until)
         goes_on = mono_before(mono_now(), until);
     }
     return rc == RESULT_OK && place->step == STEP_DONE
-               ? write_fingerprint(batch, readmission->doing_fingerprint)
+               ? ingest_kept_write(batch->txn, batch->store->crawl, KEPT_RULES,
+                                   &readmission->doing_fingerprint)
                : rc;
 }
 

@@ -1,11 +1,9 @@
 #include "ingest/chore/revival.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/memory/array.h"
 #include "base/thread/log.h"
-#include "base/thread/mutex.h"
+#include "base/thread/tray.h"
 #include "ingest/page/ingest_host.h"
 #include "store/schedule/schedule.h"
 #include "store/tables/host_rows.h"
@@ -21,9 +19,7 @@ typedef struct RevivalPlace {
 } RevivalPlace;
 
 struct Revival {
-    Mutex mutex;
-    RevivalOrder *orders; /* guarded by mutex; only the ingest thread takes the first one away */
-    size_t n;
+    Tray orders; /* of RevivalOrder */
     /* the ingest thread's */
     RevivalPlace place;
     RevivalPlace next; /* as of this piece; counts when it is committed */
@@ -35,37 +31,21 @@ Result revival_new(Revival **out)
     if (*out == NULL) {
         return RESULT_MEMORY;
     }
-    mutex_init(&(*out)->mutex, RANK_TABLE);
+    tray_init(&(*out)->orders, sizeof(RevivalOrder));
     return RESULT_OK;
 }
 
 void revival_delete(Revival *revival)
 {
     if (revival != NULL) {
-        mutex_destroy(&revival->mutex);
-        free(revival->orders);
+        tray_destroy(&revival->orders);
         free(revival);
     }
 }
 
 Result revival_order(Revival *revival, const RevivalOrder *order)
 {
-    mutex_lock(&revival->mutex);
-    Result rc = array_add(&revival->orders, &revival->n, sizeof *order, order);
-    mutex_unlock(&revival->mutex);
-    return rc;
-}
-
-/* False: there is none. */
-static bool revival_first(Revival *revival, RevivalOrder *order)
-{
-    mutex_lock(&revival->mutex);
-    bool is_there = revival->n > 0;
-    if (is_there) {
-        *order = revival->orders[0];
-    }
-    mutex_unlock(&revival->mutex);
-    return is_there;
+    return tray_put(&revival->orders, order, NULL);
 }
 
 /* ---- the chore ---- */
@@ -98,9 +78,8 @@ static Result revive(RevivalPlace *place, Batch *batch, const RevivalOrder *orde
 
 static MonoTime revival_chore_due(void *context)
 {
-    RevivalOrder order;
-    MonoTime now = {0};
-    return revival_first(context, &order) ? now : MONO_NEVER;
+    Revival *revival = context;
+    return tray_count(&revival->orders) > 0 ? (MonoTime){0} : MONO_NEVER;
 }
 
 static Result revival_chore_run(void *context, Batch *batch, MonoTime until)
@@ -111,7 +90,7 @@ static Result revival_chore_run(void *context, Batch *batch, MonoTime until)
     uint32_t ids[PIECE];
     Result rc = RESULT_OK;
     *place = revival->place;
-    size_t n = revival_first(revival, &order) ? PIECE : 0;
+    size_t n = tray_get(&revival->orders, 0, &order) ? PIECE : 0;
     while (rc == RESULT_OK && n == PIECE && mono_before(mono_now(), until)) {
         rc = schedule_parked_hosts(batch->store->schedule, batch->txn, &place->next_host, ids,
                                    PIECE, &n);
@@ -138,11 +117,7 @@ static void revival_chore_ended(void *context, Result rc)
                  (unsigned long long)revival->place.hosts, (unsigned long long)revival->place.urls);
     }
     revival->place = (RevivalPlace){.hosts = 0};
-    mutex_lock(&revival->mutex);
-    if (revival->n > 0) {
-        memmove(revival->orders, revival->orders + 1, --revival->n * sizeof *revival->orders);
-    }
-    mutex_unlock(&revival->mutex);
+    tray_drop(&revival->orders, 1);
 }
 
 IngestChore revival_chore(Revival *revival)

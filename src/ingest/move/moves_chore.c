@@ -1,71 +1,11 @@
 #include "ingest/move/moves_chore.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory/array.h"
 #include "base/thread/log.h"
 #include "ingest/move/page_move.h"
 #include "store/pages/page_db_read.h"
-
-/* ---- Left hosts ---- */
-
-static void left_hosts_init(LeftHosts *left)
-{
-    *left = (LeftHosts){.n = 0};
-    mutex_init(&left->mutex, RANK_TABLE);
-}
-
-static void left_hosts_destroy(LeftHosts *left)
-{
-    free(left->hosts);
-    mutex_destroy(&left->mutex);
-}
-
-/* Begins or ends to listen; the list is empty then. */
-static void left_hosts_listen(LeftHosts *left, bool listens)
-{
-    mutex_lock(&left->mutex);
-    left->listens = listens;
-    left->n = 0;
-    mutex_unlock(&left->mutex);
-}
-
-/* False: it was dropped. */
-static bool left_hosts_put(LeftHosts *left, uint32_t host)
-{
-    mutex_lock(&left->mutex);
-    bool fits = left->listens && array_add(&left->hosts, &left->n, sizeof host, &host) == RESULT_OK;
-    mutex_unlock(&left->mutex);
-    return fits;
-}
-
-static size_t left_hosts_count(LeftHosts *left)
-{
-    mutex_lock(&left->mutex);
-    size_t n = left->n;
-    mutex_unlock(&left->mutex);
-    return n;
-}
-
-static uint32_t left_hosts_get(LeftHosts *left, size_t place)
-{
-    mutex_lock(&left->mutex);
-    uint32_t host = left->hosts[place];
-    mutex_unlock(&left->mutex);
-    return host;
-}
-
-/* The first n have been dealt with. */
-static void left_hosts_drop(LeftHosts *left, size_t n)
-{
-    mutex_lock(&left->mutex);
-    left->n -= n;
-    if (n > 0) {
-        memmove(left->hosts, left->hosts + n, left->n * sizeof *left->hosts);
-    }
-    mutex_unlock(&left->mutex);
-}
 
 /* Outbox routes: rows of the outbox for an agent that has no slots any more get another address.
  *
@@ -178,7 +118,8 @@ void moves_chore_init(MovesChore *chore, IngestCluster *cluster)
     *chore = (MovesChore){.cluster = cluster, .again = MONO_NEVER};
     map_init(&chore->waits);
     buffer_init(&chore->text, BUFFER_NO_LIMIT);
-    left_hosts_init(&chore->left);
+    tray_init(&chore->left, sizeof(uint32_t));
+    tray_init(&chore->lost, sizeof(MovesRetell));
     mutex_init(&chore->mutex, RANK_TABLE);
 }
 
@@ -187,8 +128,8 @@ void moves_chore_destroy(MovesChore *chore)
     map_destroy(&chore->waits);
     buffer_destroy(&chore->text);
     free(chore->settled);
-    free(chore->lost);
-    left_hosts_destroy(&chore->left);
+    tray_destroy(&chore->left);
+    tray_destroy(&chore->lost);
     mutex_destroy(&chore->mutex);
 }
 
@@ -196,7 +137,7 @@ void moves_chore_destroy(MovesChore *chore)
 
 bool moves_chore_left(MovesChore *chore, uint32_t host)
 {
-    return left_hosts_put(&chore->left, host);
+    return atomic_load(&chore->listens) && tray_put(&chore->left, &host, NULL) == RESULT_OK;
 }
 
 static bool awaits(const MovesChore *chore, uint32_t host)
@@ -218,23 +159,8 @@ void moves_chore_figures(MovesChore *chore, MovesFigures *figures)
 
 Result moves_chore_retell(MovesChore *chore, uint16_t agent, uint64_t heard)
 {
-    mutex_lock(&chore->mutex);
     MovesRetell lost = {.agent = agent, .heard = heard};
-    Result rc = array_add(&chore->lost, &chore->n_lost, sizeof lost, &lost);
-    mutex_unlock(&chore->mutex);
-    return rc;
-}
-
-/* False: nobody has lost anything. */
-static bool moves_chore_first_lost(MovesChore *chore, MovesRetell *first)
-{
-    mutex_lock(&chore->mutex);
-    bool any = chore->n_lost > 0;
-    if (any) {
-        *first = chore->lost[0];
-    }
-    mutex_unlock(&chore->mutex);
-    return any;
+    return tray_put(&chore->lost, &lost, NULL);
 }
 
 static void moves_chore_publish(MovesChore *chore)
@@ -273,7 +199,8 @@ static void make_plan(MovesChore *chore)
     chore->place = (MovesPlace){.step = MOVES_ROUTES};
     map_destroy(&chore->waits);
     map_init(&chore->waits);
-    left_hosts_listen(&chore->left, chore->plan.leaves > 0);
+    tray_drop(&chore->left, SIZE_MAX);
+    atomic_store(&chore->listens, chore->plan.leaves > 0);
     if (!slot_plan_is_empty(&chore->plan)) {
         LOG_INFO("cluster", "slots move", "epoch=%llu leave=%u adopt=%u tell=%u",
                  (unsigned long long)chore->epoch, chore->plan.leaves, chore->plan.adopts,
@@ -361,10 +288,11 @@ static Result close_again(MovesChore *chore, Batch *batch)
 
 static Result step_wait(MovesChore *chore, Batch *batch, MovesPlace *place)
 {
-    size_t n = left_hosts_count(&chore->left);
+    uint32_t host = 0;
     Result rc = RESULT_OK;
-    for (; rc == RESULT_OK && chore->n_taken < n && chore->n_taken < HOSTS; chore->n_taken++) {
-        uint32_t host = left_hosts_get(&chore->left, chore->n_taken);
+    for (;
+         rc == RESULT_OK && chore->n_taken < HOSTS && tray_get(&chore->left, chore->n_taken, &host);
+         chore->n_taken++) {
         unsigned slot = 0;
         if (!awaits(chore, host)) {
             continue;
@@ -489,7 +417,7 @@ static MonoTime moves_chore_due(void *context)
     MovesChore *chore = context;
     MonoTime at_once = {0};
     MovesRetell lost;
-    if (!is_planned(chore) || moves_chore_first_lost(chore, &lost)) {
+    if (!is_planned(chore) || tray_get(&chore->lost, 0, &lost)) {
         return at_once;
     }
     switch (chore->place.step) {
@@ -499,8 +427,7 @@ static MonoTime moves_chore_due(void *context)
     case MOVES_HOSTS:
         return at_once;
     case MOVES_WAIT:
-        return left_hosts_count(&chore->left) > 0 || chore->waits.count == 0 ? at_once
-                                                                             : chore->again;
+        return tray_count(&chore->left) > 0 || chore->waits.count == 0 ? at_once : chore->again;
     case MOVES_PAGES:
         return moves_chore_has_room(chore) ? at_once : mono_add_ms(mono_now(), FULL_MS);
     case MOVES_SENT:
@@ -572,7 +499,7 @@ static Result moves_chore_run(void *context, Batch *batch, MonoTime until)
     chore->n_settled = 0;
     chore->duty_changed = false;
     chore->retells = false;
-    if (moves_chore_first_lost(chore, &lost)) {
+    if (tray_get(&chore->lost, 0, &lost)) {
         return moves_chore_note_lost(chore, batch, &lost);
     }
     while (rc == RESULT_OK && goes_on) {
@@ -588,10 +515,11 @@ static Result moves_chore_run(void *context, Batch *batch, MonoTime until)
 /* Hosts that were sent in this piece are not waited for any more. */
 static void forget_taken(MovesChore *chore)
 {
-    for (size_t i = 0; i < chore->n_taken; i++) {
-        (void)map_remove(&chore->waits, map_key(left_hosts_get(&chore->left, i) + UINT64_C(1)));
+    uint32_t host = 0;
+    for (size_t i = 0; i < chore->n_taken && tray_get(&chore->left, i, &host); i++) {
+        (void)map_remove(&chore->waits, map_key(host + UINT64_C(1)));
     }
-    left_hosts_drop(&chore->left, chore->n_taken);
+    tray_drop(&chore->left, chore->n_taken);
     chore->n_taken = 0;
 }
 
@@ -601,7 +529,7 @@ static void begin_step(MovesChore *chore)
     if (place->step == MOVES_WAIT) {
         chore->again = mono_add_ms(mono_now(), AGAIN_MS);
     } else if (place->step == MOVES_PAGES) {
-        left_hosts_listen(&chore->left, false);
+        atomic_store(&chore->listens, false);
     } else if (place->step == MOVES_SENT) {
         chore->sent_below = chore->cluster->draft.state.next;
         chore->again = mono_now();
@@ -616,14 +544,12 @@ static void begin_step(MovesChore *chore)
 
 static void moves_chore_end_retell(MovesChore *chore)
 {
-    mutex_lock(&chore->mutex);
-    uint16_t agent = chore->lost[0].agent;
-    chore->n_lost--;
-    memmove(chore->lost, chore->lost + 1, chore->n_lost * sizeof *chore->lost);
-    mutex_unlock(&chore->mutex);
+    MovesRetell lost = {.agent = 0};
+    (void)tray_get(&chore->lost, 0, &lost);
+    tray_drop(&chore->lost, 1);
     chore->cluster->duty = chore->duty;
     chore->epoch = 0; /* it is planned anew */
-    chore->retold(chore->context, agent);
+    chore->retold(chore->context, lost.agent);
 }
 
 static void moves_chore_ended(void *context, Result rc)
@@ -661,9 +587,8 @@ static void moves_chore_ended(void *context, Result rc)
 static bool moves_chore_holds(void *context)
 {
     MovesChore *chore = context;
-    MovesRetell lost;
-    return !is_planned(chore) || moves_chore_first_lost(chore, &lost) ||
-           chore->place.step != MOVES_NONE || chore->plan.awaits > 0;
+    return !is_planned(chore) || tray_count(&chore->lost) > 0 || chore->place.step != MOVES_NONE ||
+           chore->plan.awaits > 0;
 }
 
 IngestChore moves_chore(MovesChore *chore)

@@ -26,25 +26,9 @@
 #define INGEST_MOVE_MOVES_CHORE_H
 
 #include "base/memory/map.h"
-#include "base/thread/mutex.h"
+#include "base/thread/tray.h"
 #include "ingest/batch/ingest_batch.h"
 #include "ingest/batch/ingest_chore.h"
-
-/* Left hosts: hosts that the distributor has let go, on their way to the chore that waits for them.
- *
- *   distributor --left_hosts_put--> [hosts] --left_hosts_get--> moves_chore.h --left_hosts_drop-->
- *
- * What: a list that grows with the hosts that move. While nobody listens, what is put is dropped.
- * Owns: the list.
- * Threads: any thread may put; one reads and drops. Without memory a host is lost, and the reader
- * asks for it again. */
-
-typedef struct LeftHosts {
-    Mutex mutex; /* RANK_TABLE; guards what follows */
-    bool listens;
-    uint32_t *hosts; /* owned */
-    size_t n;
-} LeftHosts;
 
 #define MOVES_OUTBOX_BYTES ((uint64_t)64 << 20)
 
@@ -106,13 +90,14 @@ typedef struct MovesChore {
     uint64_t blocks_seen; /* of the outbox, at the last look */
     uint16_t *settled;    /* agents that have everything, as of this piece; owned */
     size_t n_settled;
-    MonoTime again; /* hosts are closed again; settle is said again */
-    Buffer text;    /* scratch */
-    LeftHosts left;
-    bool retells;      /* this piece is the first of `lost` */
-    Mutex mutex;       /* RANK_TABLE; guards what follows */
-    MovesRetell *lost; /* owned */
-    size_t n_lost;
+    MonoTime again;      /* hosts are closed again; settle is said again */
+    Buffer text;         /* scratch */
+    Tray left;           /* hosts (uint32_t) that the distributor has let go; without memory one is
+                            lost, and asked for again */
+    atomic_bool listens; /* else what the distributor lets go is dropped */
+    Tray lost;           /* of MovesRetell */
+    bool retells;        /* this piece is the first of `lost` */
+    Mutex mutex;         /* RANK_TABLE; guards what follows */
     MovesFigures figures;
 } MovesChore;
 
