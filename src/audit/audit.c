@@ -7,8 +7,6 @@
 
 #include "base/core/hours.h"
 #include "store/archive/warc_reader.h"
-#include "store/pages/page_db_open.h"
-#include "store/pages/page_db_read.h"
 
 #define AUDIT_HOURS_US INT64_C(60000000) /* hours are told in minutes */
 

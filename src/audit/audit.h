@@ -19,9 +19,7 @@
 #pragma once
 
 #include "audit/audit_delays.h"
-#include "audit/audit_hosts.h"
 #include "base/memory/file.h"
-#include "base/memory/heap.h"
 #include "logs/log_reader.h"
 #include "store/pages/page_db.h"
 #include "store/tables/host_rows.h"

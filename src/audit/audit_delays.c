@@ -8,7 +8,6 @@
 #include "base/memory/array.h"
 #include "base/memory/file.h"
 #include "logs/log_reader.h"
-#include "logs/log_text.h"
 
 /* ---- Audit changes ---- */
 

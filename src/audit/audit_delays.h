@@ -8,7 +8,6 @@
 #pragma once
 
 #include "audit/audit_hosts.h"
-#include "base/core/clock.h"
 #include "rules/config.h"
 
 /* Audit changes: what was changed of the delays, by operators while the crawl ran and from one run

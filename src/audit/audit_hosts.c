@@ -7,7 +7,6 @@
 #include "base/core/hash.h"
 #include "base/option/option.h"
 #include "parse/host/domain.h"
-#include "parse/url/url.h"
 
 /* ---- Audit findings ---- */
 

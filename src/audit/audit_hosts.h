@@ -8,13 +8,9 @@
  * Errors: RESULT_MEMORY. */
 #pragma once
 
-#include "base/core/clock.h"
-#include "base/memory/map.h"
 #include "logs/crawl_log_line.h"
 #include "frontier/visit/politeness.h"
-#include "parse/host/ip_address.h"
 #include "parse/robots/robots.h"
-#include "audit/audit_hosts.h"
 
 /* Audit fetch: one request as the audit sees it.
  *

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "audit/audit.h"
 #include "audit/audit_text.h"
 #include "crawl/command_line.h"
 #include "crawl/when.h"

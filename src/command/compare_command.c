@@ -4,15 +4,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/memory/map.h"
 #include "command/export/export_view.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 #include "crawl/input_file.h"
-#include "crawl/progress.h"
-#include "crawl/short_read.h"
-#include "store/pages/page_db_read.h"
 
 #define TURN_PAGES 64u /* between two looks at the age of the transactions */
 

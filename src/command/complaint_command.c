@@ -6,16 +6,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/memory/file.h"
 #include "audit/audit_text.h"
 #include "command/ctl.h"
 #include "command/forget/forget.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
-#include "logs/crawl_log_line.h"
-#include "parse/url/url.h"
-#include "rules/config.h"
 
 #define WHY_BYTES 2048u /* of a URL that is shown */
 

@@ -11,10 +11,7 @@
 #include "page/parsed_page.h"
 #include "parse/host/authority.h"
 #include "parse/http/decode.h"
-#include "parse/robots/robots.h"
-#include "parse/url/url.h"
 #include "store/archive/warc_reader.h"
-#include "store/pages/page_db_read.h"
 
 #define STATEMENTS_MOST 256u
 #define TEXT_SHOWN      200 /* bytes of a statement */

@@ -5,15 +5,8 @@
 #include <unistd.h>
 #include <errno.h>
 
-#include "base/core/clock.h"
-#include "crawl/control/control_link.h"
 #include "crawl/desk/desk.h"
-#include "crawl/crawl_store.h"
-#include "crawl/exit_status.h"
-#include "rules/scope/denial_list.h"
-#include "rules/scope/denials.h"
 #include "crawl/command_line.h"
-#include "base/memory/file.h"
 
 #define ANSWER_MS 600000 /* for one line; a checkpoint of a large crawl takes its time */
 

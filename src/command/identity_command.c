@@ -7,8 +7,6 @@
 #include "crawl/exit_status.h"
 #include "fetch/identity/message_signature.h"
 #include "report/write/report_html.h"
-#include "parse/usage/usage.h"
-#include "rules/config.h"
 
 static const char identity_usage[] =
     "usage: ragno identity new FILE             makes a key (Ed25519, PEM, mode 0600)\n"

@@ -4,18 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/clock.h"
 #include "cluster/mass/mass.h"
 #include "cluster/message/membership.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 #include "crawl/short_read.h"
-#include "store/pages/page_db_open.h"
-#include "store/pages/page_db_read.h"
 #include "store/rank/hits.h"
-#include "store/rank/page_rank.h"
-#include "store/scorers/score_input.h"
 
 /* Rank agents: `ragno rank` in the directory of one of several agents (cluster/mass/mass.h).
  *

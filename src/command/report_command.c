@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/pages/page_db_open.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"

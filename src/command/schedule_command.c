@@ -13,15 +13,7 @@
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "crawl/input_file.h"
-#include "fetch/transfer/fetch_result.h"
-#include "parse/filter/filter.h"
-#include "parse/url/url.h"
 #include "store/frequency/freq_scheduler.h"
-#include "store/pages/page_db_open.h"
-#include "store/pages/page_db_read.h"
-#include "store/schedule/schedule.h"
-#include "store/tables/host_rows.h"
-#include "store/tables/revisit_rows.h"
 
 /* `ragno schedule DIR refused [--only FILTER]`: schedules pages that were refused when they were
  * found.

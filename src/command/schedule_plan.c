@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "forecast/forecast.h"
-#include "store/pages/page_db_read.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"

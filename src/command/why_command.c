@@ -8,7 +8,6 @@
 #include "crawl/control/control_link.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
-#include "why/why.h"
 #include "why/why_text.h"
 
 static const char why_usage[] =

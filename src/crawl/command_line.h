@@ -13,9 +13,7 @@
  * Threads: main. */
 #pragma once
 
-#include "base/option/options.h"
 #include "parse/filter/filter.h"
-#include "crawl/command_line.h"
 #include "rules/config.h"
 
 typedef enum CommandKind {

@@ -10,10 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/pages/page_db_read.h"
-#include "store/pages/page_db_open.h"
-#include "base/memory/file.h"
-#include "base/core/error.h"
 #include "crawl/fault.h"
 #include "store/check/lmdb_check.h"
 #include "store/pages/page_error.h"

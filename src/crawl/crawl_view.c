@@ -1,5 +1,3 @@
-#include "store/pages/page_db_read.h"
-#include "base/memory/file.h"
 #include "crawl/crawl_view.h"
 
 #include <errno.h>
@@ -12,7 +10,6 @@
 #include "crawl/fault.h"
 #include "ingest/page/seed_places.h"
 #include "store/lmdb/lmdb_result.h"
-#include "store/pages/page_db_open.h"
 
 /* ---- Crawl open ---- */
 

@@ -6,12 +6,6 @@
  * Errors: as crawl_open; what is missing in a crawl of an older version stays NULL. */
 #pragma once
 
-#include "rules/config.h"
-#include "rules/scope/stay_set.h"
-#include "store/pages/page_db.h"
-#include "store/schedule/schedule.h"
-#include "store/tables/host_rows.h"
-#include "store/tables/revisit_rows.h"
 #include "why/why.h"
 
 /* Crawl open: the database of a crawl, for a command that looks at it.

@@ -22,7 +22,6 @@
 
 #include <stdio.h>
 
-#include "base/core/clock.h"
 #include "store/pages/page_db.h"
 
 #define SHORT_READ_MS   200

@@ -22,7 +22,6 @@
 
 #include "forecast/forecast_history.h"
 #include "forecast/forecast_load.h"
-#include "rules/config.h"
 
 typedef enum ForecastGrowth { GROWTH_NONE, GROWTH_TREND, GROWTH_STEADY, GROWTHS } ForecastGrowth;
 

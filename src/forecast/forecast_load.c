@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/memory/array.h"
-#include "store/pages/page_db_read.h"
 
 #define AT_ONCE                  1024u /* hosts in one read transaction */
 #define OWN_LEAST                10    /* finished URLs of a host that weigh as all other hosts */

@@ -10,10 +10,6 @@
 #pragma once
 
 #include "forecast/host_pace.h"
-#include "frontier/visit/politeness.h"
-#include "rules/config.h"
-#include "store/pages/page_db.h"
-#include "store/tables/host_rows.h"
 
 typedef struct HostLoad {
     HostPace pace;

@@ -5,7 +5,6 @@
 
 #include "logs/log_text.h"
 #include "rules/host_delays.h"
-#include "store/pages/page_db_read.h"
 
 void host_paces_init(HostPaces *paces, const Config *config, PageDB *db, double typical_ms)
 {

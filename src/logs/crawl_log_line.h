@@ -7,7 +7,6 @@
  * annotation is passed over. Of two annotations with the same name the first counts. */
 #pragma once
 
-#include "base/core/clock.h"
 #include "logs/log_text.h"
 #include "parse/host/ip_address.h"
 

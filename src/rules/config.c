@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse/usage/usage.h"
-
 static const OptionSpec table[] = {
 #define CONFIG_ROW(section, key, type, ctype, standard, least, most, words, marks, help)           \
     {#section,                                                                                     \

@@ -11,13 +11,9 @@
 #include "base/option/options.h"
 #include "base/thread/log.h"
 #include "fetch/dns/resolver_types.h"
-#include "frontier/visit/wall_run.h"
 #include "parse/sitemap/sitemap_types.h"
-#include "parse/usage/rsl.h"
 #include "rules/config_words.h"
 #include "rules/scope/scope.h"
-#include "rules/scope/stay_set.h"
-#include "store/schedule/level_bias.h"
 #include "store/warc/warc_compress.h"
 
 /* The options of the sections [score] and [schedule]: in which order URLs are fetched, and when

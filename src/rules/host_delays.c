@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "frontier/visit/politeness.h"
-
 static double fetch_ms_of(const HostRecord *record, double typical_ms)
 {
     return record->fetches > 0 ? (double)record->fetch_ms / record->fetches : typical_ms;

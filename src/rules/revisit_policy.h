@@ -23,7 +23,6 @@
  * Source: Cho and Garcia-Molina, Effective page refresh policies for web crawlers. */
 #pragma once
 
-#include "store/frequency/freq_prior.h"
 #include "store/frequency/freq_rules.h"
 #include "store/pages/page_db.h"
 #include "store/tables/revisit_rows.h"

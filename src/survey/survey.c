@@ -5,7 +5,6 @@
 
 #include "base/memory/array.h"
 #include "store/schedule/schedule_read.h"
-#include "store/pages/page_db_read.h"
 
 #define AT_ONCE  2048u            /* hosts in one read transaction */
 #define LEAST_US INT64_C(1000000) /* between two surveys that are compared */

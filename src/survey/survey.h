@@ -9,9 +9,7 @@
  * Errors: RESULT_MEMORY, RESULT_IO, RESULT_DAMAGED, RESULT_VERSION. */
 #pragma once
 
-#include "base/core/clock.h"
 #include "store/pages/page_db.h"
-#include "store/schedule/schedule.h"
 #include "store/tables/host_rows.h"
 
 #define SURVEY_REMEMBERED 100000u

@@ -9,14 +9,10 @@
 #include "fetch/transfer/fetch_result.h"
 #include "logs/crawl_log_line.h"
 #include "logs/log_reader.h"
-#include "logs/log_text.h"
 #include "parse/host/authority.h"
 #include "parse/host/domain.h"
-#include "parse/robots/robots.h"
-#include "parse/url/url.h"
 #include "rules/dedup.h"
 #include "store/cdxj/cdxj.h"
-#include "store/pages/page_db_read.h"
 #include "store/schedule/schedule_read.h"
 
 /* ---- Why trail ---- */

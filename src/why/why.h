@@ -17,12 +17,7 @@
  * Errors: RESULT_INVALID (not a URL), RESULT_MEMORY, RESULT_DAMAGED, RESULT_IO. */
 #pragma once
 
-#include "base/core/clock.h"
 #include "render/render_table.h"
-#include "rules/config.h"
-#include "store/pages/page_db.h"
-#include "store/schedule/schedule.h"
-#include "store/tables/host_rows.h"
 #include "store/tables/revisit_rows.h"
 #include "why/why_judge.h"
 

@@ -5,16 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fetch/transfer/fetch_result.h"
 #include "ingest/page/ingest_new_url.h"
 #include "parse/host/authority.h"
-#include "parse/host/port_set.h"
-#include "parse/robots/robots.h"
 #include "parse/trap/trap.h"
 #include "rules/filters.h"
 #include "rules/scope/denial_list.h"
-#include "rules/scope/denials.h"
-#include "rules/scope/scope.h"
 
 typedef struct Judge {
     WhyJudgements *judged;

@@ -8,7 +8,6 @@
 #include "render/page_verdict.h"
 #include "render/rendering.h"
 #include "report/write/report_words.h"
-#include "rules/scope/scope.h"
 
 /* ---- Why text ---- */
 

@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include "base/core/clock.h"
-#include "base/core/result.h"
 
 /* Time zone: how far the clocks of a place are ahead of universal time, and until when.
  *

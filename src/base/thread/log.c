@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/core/bounds.h"
-#include "base/core/clock.h"
 #include "base/thread/mutex.h"
 
 #define LOG_LINE_BYTES 4096

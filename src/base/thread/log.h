@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 
-#include "base/core/words.h"
 #include "base/core/result.h"
 
 /* clang-format off */

@@ -8,7 +8,6 @@
  * Errors: RESULT_CLOSED, RESULT_MEMORY. */
 #pragma once
 
-#include "base/core/clock.h"
 #include "base/thread/mutex.h"
 
 typedef struct Queue {

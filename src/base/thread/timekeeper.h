@@ -7,7 +7,6 @@
 #ifndef BASE_THREAD_TIMEKEEPER_H
 #define BASE_THREAD_TIMEKEEPER_H
 
-#include "base/core/clock.h"
 #include "base/thread/mutex.h"
 
 typedef struct Timekeeper Timekeeper;

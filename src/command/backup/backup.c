@@ -11,14 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/memory/file.h"
 #include "command/forget/forget_order.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
-#include "frontier/sieve/sieve.h"
-#include "store/archive/warc_files.h"
 #include "store/lmdb/lmdb_result.h"
-#include "store/pages/page_db_open.h"
 
 /* A file of a crawl in its backup: linked, copied, or lengthened.
  *

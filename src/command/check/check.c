@@ -6,22 +6,12 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/core/hash.h"
-#include "base/thread/mutex.h"
 #include "crawl/command_line.h"
-#include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "crawl/fault.h"
 #include "crawl/input_file.h"
 #include "crawl/parts/network_parts.h"
-#include "frontier/visit/politeness.h"
 #include "page/crawl_log_notes.h"
-#include "parse/host/ip_address.h"
-#include "parse/html/html.h"
-#include "parse/robots/robots.h"
-#include "parse/sitemap/sitemap.h"
-#include "parse/url/url.h"
-#include "parse/visible/visible.h"
 
 /* Check page: a file read as a page, for `ragno check links`, `charset` and `digest`.
  *

@@ -5,7 +5,6 @@
 
 #include "crawl/command_line.h"
 #include "crawl/input_file.h"
-#include "parse/filter/filter.h"
 #include "parse/filter/filter_atoms.h"
 
 static const char check_filter_usage[] =

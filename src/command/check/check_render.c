@@ -8,11 +8,7 @@
 
 #include "crawl/command_line.h"
 #include "crawl/input_file.h"
-#include "parse/html/html.h"
-#include "parse/url/url.h"
-#include "parse/visible/visible.h"
 #include "render/archive_source.h"
-#include "render/page_verdict.h"
 #include "render/desk/render_desk.h"
 
 #define USAGE               "render FILE|DIR URL [--document] [-c FILE] [-s SECTION.KEY=VALUE]..."

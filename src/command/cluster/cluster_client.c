@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cluster/desk/members.h"
 #include "cluster/desk/table_keeper.h"
-#include "crawl/cluster/cluster_console.h"
 #include "crawl/command_line.h"
 #include "rules/config_check.h"
 

@@ -7,12 +7,7 @@
  * not installed; RESULT_CLOSED: the server does not accept us. error holds one sentence. */
 #pragma once
 
-#include "cluster/message/membership.h"
-#include "cluster/message/node_link.h"
 #include "crawl/cluster/cluster_state.h"
-#include "crawl/cluster/cluster_options.h"
-#include "cluster/transport/transport_nats.h"
-#include "rules/config.h"
 
 typedef struct ClusterClient {
     TransportNats *nats;

@@ -12,7 +12,6 @@
 #include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 #include "parse/host/domain.h"
-#include "parse/url/url.h"
 
 /* Cluster report: what a cluster does, for people.
  *

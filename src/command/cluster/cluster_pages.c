@@ -3,11 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/file.h"
-#include "store/pages/page_db_read.h"
-#include "cluster/link/via_table.h"
-#include "cluster/message/membership.h"
-#include "cluster/wire/link_block.h"
 #include "crawl/exit_status.h"
 
 Result cluster_pages_open(ClusterPages *pages, const char *directory, PageDB *db)

@@ -7,7 +7,6 @@
 
 #include "base/memory/json_writer.h"
 #include "command/cluster/cluster_command.h"
-#include "crawl/cluster/cluster_console.h"
 #include "crawl/exit_status.h"
 #include "logs/log_text.h"
 #include "report/write/report_words.h"

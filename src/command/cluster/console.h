@@ -15,7 +15,6 @@
 #pragma once
 
 #include "command/cluster/cluster_client.h"
-#include "cluster/message/membership.h"
 
 #define CONSOLE_AHEAD 8u
 

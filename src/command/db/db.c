@@ -5,7 +5,6 @@
 
 #include "command/db/db_view.h"
 #include "crawl/crawl_view.h"
-#include "store/pages/page_db_open.h"
 
 typedef struct DbCommand {
     const char *name;

@@ -4,7 +4,6 @@
 
 #include "crawl/command_line.h"
 #include "command/db/db_view.h"
-#include "store/pages/page_db_read.h"
 
 /* ragno db: links. */
 
@@ -133,7 +132,6 @@ int db_links(DbView *view, int argc, char **argv)
 #include <string.h>
 
 #include "command/cluster/cluster_pages.h"
-#include "store/tables/revisit_rows.h"
 static int wrong_usage(const char *what)
 {
     (void)fprintf(stderr, "usage: ragno db DIR %s\n", what);

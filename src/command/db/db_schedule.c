@@ -15,20 +15,14 @@
 #include <inttypes.h>
 
 #include "base/memory/array.h"
-#include "rules/config.h"
 #include "base/memory/file.h"
 #include "command/db/db_view.h"
 #include "crawl/command_line.h"
 #include "ingest/chore/scoring.h"
 #include "store/tables/revisit_rows.h"
-#include "store/schedule/schedule.h"
-#include "store/pages/page_db_read.h"
 #include "store/schedule/schedule_read.h"
-#include "base/core/clock.h"
 #include "fetch/tls/tls_context.h"
 #include "frontier/visit/host_situation.h"
-#include "frontier/visit/politeness.h"
-#include "store/tables/host_rows.h"
 
 #define SCAN_AT_ONCE 4096u
 

@@ -7,10 +7,8 @@
 
 #include "crawl/crawl_view.h"
 #include "parse/http/decode.h"
-#include "parse/http/http_header.h"
 #include "rules/dedup.h"
 #include "store/archive/warc_reader.h"
-#include "store/pages/page_db_read.h"
 
 /* ragno db DIR get URL --headers|--body|--raw: the stored answer, from the WARC files. */
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "crawl/short_read.h"
-#include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
 #include "crawl/exit_status.h"
 

@@ -4,27 +4,18 @@
 #include <string.h>
 
 #include "base/core/ascii.h"
-#include "base/memory/file.h"
-#include "command/export/export_view.h"
 #include "command/export/host_export.h"
 #include "command/export/page_export.h"
 #include "command/part/part_command.h"
 #include "command/text/text_export.h"
-#include "command/text/text_jobs.h"
 #include "command/text/text_page.h"
 #include "command/wacz/wacz_export.h"
-#include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 #include "crawl/input_file.h"
-#include "crawl/progress.h"
-#include "crawl/short_read.h"
 #include "page/tool/text_language.h"
 #include "parse/host/domain.h"
-#include "parse/http/http_header.h"
-#include "parse/url/url.h"
 #include "store/cdxj/surt.h"
-#include "store/pages/page_db_open.h"
 
 /* ---- Captures ---- */
 

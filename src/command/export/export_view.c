@@ -6,9 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "store/pages/page_db_read.h"
 #include "base/memory/json_writer.h"
-#include "base/thread/log.h"
 #include "page/parsed_page.h"
 
 #define COMPONENT      "export"

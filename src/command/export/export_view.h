@@ -11,9 +11,7 @@
 #include "crawl/short_read.h"
 
 #include <stdio.h>
-#include "parse/url/url.h"
 #include "parse/filter/filter.h"
-#include "store/pages/page_db.h"
 
 /* Rows of named fields, written as TSV, CSV (RFC 4180) or JSON Lines.
  *

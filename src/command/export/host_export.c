@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 
 #include "base/memory/file.h"
-#include "store/pages/page_db_read.h"
 
 /* ---- Counts pairs of numbers, more of them than fit into memory ---- */
 

@@ -7,14 +7,9 @@
 #include <sys/mman.h>
 
 #include "base/memory/array.h"
-#include "base/memory/file.h"
 #include "command/text/text_page.h"
-#include "command/text/text_source.h"
 #include "page/tool/text_language.h"
 #include "parse/http/decode.h"
-#include "store/archive/warc_reader.h"
-#include "store/cdxj/cdxj.h"
-#include "store/pages/page_db_read.h"
 
 #define AT_ONCE      4096u /* lines that are looked up in one read transaction */
 #define STATUS_AGAIN 304u

@@ -6,14 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/clock.h"
 #include "cluster/link/via_table.h"
 #include "cluster/wire/link_block.h"
 #include "command/export/page_answer.h"
 #include "page/parsed_page.h"
-#include "parse/html/html.h"
-#include "parse/usage/usage.h"
-#include "store/pages/page_db_read.h"
 #include "store/tables/page_rows.h"
 
 static void page_export_put_time(ExportRows *rows, const char *name, double seconds)

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "base/memory/file.h"
-#include "command/forget/forget_database.h"
 #include "command/forget/forget_order.h"
 #include "crawl/command_line.h"
 #include "crawl/control/control_link.h"

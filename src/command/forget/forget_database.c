@@ -8,18 +8,13 @@
 
 #include "base/memory/array.h"
 #include "base/memory/bits.h"
-#include "base/memory/file.h"
 #include "fetch/transfer/fetch_result.h"
 #include "parse/host/authority.h"
 #include "parse/host/domain.h"
-#include "parse/url/url.h"
 #include "store/archive/capture_index.h"
-#include "store/format/page_packs.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_key.h"
-#include "store/page_tables/page_store.h"
 #include "store/pages/page_db_open.h"
-#include "store/records/page_ref.h"
 
 /* ---- What is meant ---- */
 

@@ -19,7 +19,6 @@
 #include <lmdb.h>
 #include <string.h>
 
-#include "base/core/clock.h"
 #include "cluster/link/outbox.h"
 #include "rules/scope/url_lists.h"
 #include "store/archive/warc_files.h"

@@ -9,25 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/core/error.h"
-#include "base/memory/file.h"
 #include "command/forget/forget_rows.h"
 #include "command/forget/forget_warc.h"
 #include "crawl/cluster/cluster_edicts.h"
 #include "crawl/run/helm.h"
-#include "frontier/sieve/sieve.h"
-#include "ingest/batch/ingest_batch.h"
-#include "page/crawl_log.h"
-#include "rules/scope/denial_list.h"
-#include "rules/scope/denials.h"
-#include "store/archive/warc.h"
-#include "store/archive/warc_files.h"
 #include "store/lmdb/lmdb_result.h"
-#include "store/pages/page_db_open.h"
-#include "store/pages/page_db_read.h"
-#include "store/tables/body_rows.h"
-#include "store/tables/host_rows.h"
-#include "base/core/hash.h"
 
 /* Logs and other texts of a crawl, written anew without what is to be forgotten.
  *

@@ -7,9 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/archive/warc_files.h"
 #include "store/archive/warc_reader.h"
-#include "store/warc/warc_head.h"
 
 /* A file of the archive, and its copy. */
 typedef struct Copy {

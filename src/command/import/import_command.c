@@ -7,11 +7,9 @@
 #include <unistd.h>
 #include <strings.h>
 
-#include "base/core/hash.h"
 #include "base/memory/array.h"
 #include "crawl/command_line.h"
 #include "crawl/exit_status.h"
-#include "parse/url/url.h"
 
 static atomic_int signal_seen; /* handlers have no other way */
 

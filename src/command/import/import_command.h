@@ -7,11 +7,9 @@
 #pragma once
 
 #include <stdatomic.h>
-#include "base/memory/map.h"
 #include "command/import/import_store.h"
 #include "crawl/progress.h"
 #include "store/foreign/foreign_reader.h"
-#include "store/warc/warc_format.h"
 
 /* Runs the command. Exit status: 0, 2 usage or configuration, 3 a file cannot be read or the disk
  * is full, 11 a signal has ended it, 17 records were damaged and passed over, or DIR is in use. */

@@ -4,21 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/hash.h"
-#include "base/memory/map.h"
-#include "base/thread/queue.h"
 #include "crawl/exit_status.h"
 #include "crawl/fault.h"
 #include "crawl/run/settings.h"
-#include "ingest/ingest_writer.h"
 #include "ingest/page/seed_places.h"
 #include "page/parser.h"
 #include "parse/host/authority.h"
 #include "rules/site/site_book.h"
-#include "parse/robots/robots.h"
 #include "store/archive/capture_index.h"
 #include "store/archive/warc_reader.h"
-#include "store/pages/page_db_read.h"
 
 /* ---- Import fetch ---- */
 

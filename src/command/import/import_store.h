@@ -20,11 +20,8 @@
 #pragma once
 
 #include "crawl/crawl_store.h"
-#include "fetch/transfer/fetch_result.h"
 #include "page/parsing.h"
 #include "render/desk/render_way.h"
-#include "rules/config.h"
-#include "store/warc/warc_format.h"
 
 /* Import fetch: a capture of another program's archive as the fetch that it was.
  *

@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "base/core/hash.h"
-#include "base/memory/map.h"
 #include "command/text/text_export.h"
 #include "crawl/exit_status.h"
 #include "crawl/input_file.h"
-#include "store/archive/warc_reader.h"
 
 /* ---- Part copy ---- */
 

@@ -17,8 +17,6 @@
 
 #include "command/text/text_source.h"
 #include "crawl/progress.h"
-#include "parse/filter/filter.h"
-#include "store/warc/warc_compress.h"
 
 typedef struct PartSink {
     WarcCompression compression; /* of the stream */

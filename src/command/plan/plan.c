@@ -5,16 +5,11 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-#include "base/core/clock.h"
-#include "base/memory/file.h"
 #include "command/plan/plan_seeds.h"
-#include "crawl/command_line.h"
 #include "crawl/crawl_store.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
-#include "forecast/forecast.h"
 #include "forecast/forecast_text.h"
-#include "store/pages/page_db_read.h"
 
 /* Plan crawl: `ragno plan DIR`, the forecast of a crawl.
  *

@@ -6,25 +6,14 @@
 #include <math.h>
 
 #include "base/memory/array.h"
-#include "base/memory/file.h"
 #include "crawl/crawl_view.h"
-#include "crawl/exit_status.h"
-#include "fetch/transfer/fetch_result.h"
 #include "forecast/forecast.h"
 #include "store/lmdb/lmdb_result.h"
-#include "store/pages/page_db_read.h"
-#include "base/memory/json_writer.h"
-#include "base/memory/map.h"
 #include "crawl/agent/agent.h"
 #include "crawl/seeds/seed_verdict.h"
 #include "logs/crawl_log_line.h"
 #include "logs/log_reader.h"
-#include "parse/host/ip_address.h"
-#include "parse/robots/robots.h"
-#include "parse/url/url.h"
 #include "report/write/report_words.h"
-#include "rules/filters.h"
-#include "store/tables/page_rows.h"
 
 /* Plan hosts: the hosts of a dry run, with their addresses and how often they may be asked.
  *

@@ -11,7 +11,6 @@
 #include "crawl/exit_status.h"
 #include "crawl/when.h"
 #include "page/tool/text_language.h"
-#include "store/warc/warc_head.h"
 
 #define MAX_BODY_BYTES ((size_t)256 << 20)
 /* A fetch that began before the last record was written may still be on its way to the archive. */

@@ -11,7 +11,6 @@
  * the exit status is then EXIT_DIRECTORY or EXIT_IO although the rest was written. */
 #pragma once
 
-#include "base/memory/file.h"
 #include "command/text/text_source.h"
 #include "crawl/command_line.h"
 

@@ -9,9 +9,7 @@
  * Threads: one makes it, all read it. */
 #pragma once
 
-#include "base/core/clock.h"
 #include "store/archive/warc_files.h"
-#include "store/warc/warc_format.h"
 
 typedef struct TextJob {
     size_t file;   /* of files */

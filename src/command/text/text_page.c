@@ -3,14 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/arena.h"
 #include "base/core/hash.h"
-#include "base/memory/map.h"
 #include "page/tool/text_language.h"
 #include "parse/charset/charset.h"
 #include "parse/http/decode.h"
-#include "parse/url/url.h"
-#include "store/archive/warc_reader.h"
 
 #define ARENA_BLOCK_BYTES ((size_t)4096)
 #define ARENA_BYTES       ((size_t)1 << 20)

@@ -5,13 +5,9 @@
  * Threads: the main thread calls text_run, and shows how far it is. */
 #pragma once
 
-#include "base/core/clock.h"
 #include "command/text/text_page.h"
-#include "command/text/text_source.h"
 #include "crawl/input_file.h"
 #include "crawl/progress.h"
-#include "parse/filter/filter.h"
-#include "store/warc/warc_compress.h"
 
 /* Text writer: texts as JSON Lines, or as WET.
  *

@@ -8,9 +8,6 @@
 
 #include "base/core/hash.h"
 #include "parse/http/decode.h"
-#include "parse/url/url.h"
-#include "store/archive/warc_reader.h"
-#include "store/cdxj/cdxj.h"
 
 /* ---- Text rendered ---- */
 

@@ -16,14 +16,10 @@
  * Errors: RESULT_MEMORY, RESULT_IO (reported). */
 #pragma once
 
-#include "base/core/clock.h"
 #include "base/memory/map.h"
 #include "command/text/text_jobs.h"
 #include "parse/filter/filter.h"
-#include "parse/http/http_header.h"
-#include "store/archive/warc_files.h"
 #include "store/archive/warc_reader.h"
-#include "store/warc/warc_format.h"
 
 /* Text rendered: of which URLs an archive has conversions, and of when the newest is.
  *

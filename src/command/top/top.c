@@ -6,9 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command/cluster/console.h"
 #include "command/top/top_feed.h"
-#include "crawl/cluster/cluster_console.h"
 #include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 #include "frontier/visit/host_situation.h"

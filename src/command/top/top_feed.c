@@ -4,10 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/file.h"
-#include "base/thread/mutex.h"
-#include "base/thread/queue.h"
-#include "base/thread/thread.h"
 #include "base/thread/wake.h"
 #include "crawl/control/control_link.h"
 #include "logs/log_text.h"

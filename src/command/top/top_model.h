@@ -8,7 +8,6 @@
  * Threads: whoever has the lock of the feed (top_feed.h); pure. */
 #pragma once
 
-#include "base/core/clock.h"
 #include "survey/survey.h"
 
 #define TOP_HISTORY    120u /* seconds of the graphs */

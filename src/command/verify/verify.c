@@ -6,22 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/core/hash.h"
 #include "base/memory/bits.h"
-#include "base/memory/file.h"
-#include "cluster/link/kept.h"
-#include "cluster/link/outbox.h"
 #include "cluster/message/membership.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "crawl/fault.h"
-#include "rules/config.h"
 #include "store/archive/capture_index.h"
 #include "store/check/lmdb_check.h"
 #include "store/lmdb/lmdb_result.h"
-#include "store/pages/page_db_read.h"
-#include "store/pages/page_db_open.h"
 
 /* The database: opened, its file checked, and what it says about the archive. */
 

@@ -4,10 +4,8 @@
 #include "base/memory/bits.h"
 #include "command/verify/verify_run.h"
 #include "fetch/transfer/fetch_result.h"
-#include "store/schedule/schedule.h"
 #include "store/tables/host_rows.h"
 #include "store/tables/revisit_rows.h"
-#include "store/pages/page_db_read.h"
 #include "store/schedule/schedule_read.h"
 #include "store/check/page_links_check.h"
 

@@ -7,10 +7,7 @@
 #include <unistd.h>
 
 #include "base/memory/bits.h"
-#include "base/memory/file.h"
 #include "store/archive/capture_index.h"
-#include "store/cdxj/cdxj.h"
-#include "store/pages/page_db_read.h"
 
 /* ragno verify: pages whose answers are in the files, but not in the index of captures. Of these
  * nobody would miss the answer, and a 304 could not say what it confirms. */

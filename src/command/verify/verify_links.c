@@ -2,14 +2,9 @@
 #include <stdlib.h>
 
 #include "base/memory/bits.h"
-#include "base/memory/file.h"
 #include "command/verify/verify_run.h"
 #include "crawl/crawl_store.h"
-#include "frontier/sieve/sieve.h"
 #include "store/check/page_links_check.h"
-#include "store/pages/page_db_read.h"
-#include "store/tables/host_rows.h"
-#include "store/tables/revisit_rows.h"
 
 /* ---- pages that are fetched again ---- */
 

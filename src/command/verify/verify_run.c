@@ -1,11 +1,7 @@
 #include "command/verify/verify_run.h"
 #include "base/core/hash.h"
 #include "base/memory/bits.h"
-#include "base/memory/file.h"
-#include "parse/http/http_header.h"
 #include "parse/url/url.h"
-#include "store/cdxj/cdxj.h"
-#include "store/pages/page_db_read.h"
 
 #include <fcntl.h>
 #include <fts.h>

@@ -10,15 +10,11 @@
 
 #include <openssl/evp.h>
 
-#include "base/core/clock.h"
-#include "base/memory/file.h"
 #include "base/memory/json_writer.h"
 #include "command/part/part_command.h"
 #include "command/text/text_export.h"
 #include "command/text/text_run.h"
 #include "crawl/exit_status.h"
-#include "store/cdxj/cdxj.h"
-#include "store/warc/warc_compress.h"
 #include "store/zip/zip_writer.h"
 
 /* WACZ index: the CDXJ lines of a WACZ file, sorted and compressed in pieces.

@@ -14,24 +14,14 @@
 #include <math.h>
 
 #include "base/core/bounds.h"
-#include "base/thread/log.h"
-#include "crawl/cluster/cluster_part.h"
-#include "crawl/crawl_store.h"
 #include "crawl/fault.h"
 #include "crawl/desk/desk.h"
-#include "crawl/parts/agent_parts.h"
-#include "crawl/run/helm.h"
-#include "crawl/run/monitor.h"
 #include "crawl/seeds/seed_verdict.h"
 #include "crawl/seeds/seeds.h"
 #include "crawl/run/service.h"
 #include "crawl/web/web.h"
 #include "ingest/page/seed_places.h"
 #include "rules/memory_budget.h"
-#include "store/pages/page_db_read.h"
-#include "ingest/batch/ingest_batch.h"
-#include "store/schedule/schedule.h"
-#include "store/tables/host_rows.h"
 #include "report/write/report_words.h"
 
 /* Summary: what a crawl came to, printed at its end.

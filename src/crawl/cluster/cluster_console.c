@@ -9,7 +9,6 @@
 
 #include "base/memory/file.h"
 #include "base/thread/child.h"
-#include "base/thread/log.h"
 
 void cluster_console_init(ClusterConsole *console, const char *directory, const Config *config)
 {

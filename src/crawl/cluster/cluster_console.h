@@ -19,7 +19,6 @@
 
 #include <sys/types.h>
 
-#include "base/core/clock.h"
 #include "cluster/wire/wire.h"
 #include "rules/config.h"
 

@@ -4,9 +4,6 @@
 #include <string.h>
 
 #include "base/memory/array.h"
-#include "base/memory/file.h"
-#include "base/thread/log.h"
-#include "cluster/wire/wire.h"
 
 #define FILE_BYTES (2 * EDICTS_BYTES) /* a file that is longer is none of ours */
 

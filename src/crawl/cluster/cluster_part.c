@@ -7,15 +7,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "base/core/hash.h"
-#include "base/thread/log.h"
-#include "cluster/message/membership.h"
 #include "crawl/cluster/cluster_edicts.h"
 #include "crawl/cluster/cluster_sinks.h"
-#include "crawl/cluster/cluster_state.h"
 #include "parse/host/domain.h"
-#include "store/pages/page_db_open.h"
-#include "store/pages/page_db_read.h"
 
 /* ---- Cluster wait ---- */
 

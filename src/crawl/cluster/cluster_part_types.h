@@ -9,9 +9,6 @@
 #include "crawl/crawl_store.h"
 #include "frontier/distributor/frontier.h"
 #include "ingest/chore/scoring.h"
-#include "ingest/ingest.h"
-#include "page/stats.h"
-#include "rules/config.h"
 
 typedef enum ClusterState {
     CLUSTER_JOINING, /* cluster_part_text: what it waits for */

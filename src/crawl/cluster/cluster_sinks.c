@@ -3,11 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/message/membership.h"
 #include "crawl/cluster/cluster_edicts.h"
-#include "fetch/transfer/fetch_result.h"
-#include "parse/url/url.h"
-#include "store/pages/page_db_read.h"
 
 static void cluster_sinks_run(void *context, WireReader *question, WireWriter *answer)
 {

@@ -7,19 +7,12 @@
 
 #include <stdatomic.h>
 
-#include "base/thread/mutex.h"
-#include "base/thread/thread.h"
 #include "cluster/mass/mass.h"
-#include "cluster/table/cluster_table.h"
-#include "cluster/transport/transport.h"
-#include "cluster/wire/link_block.h"
 #include "crawl/cluster/cluster_console.h"
 #include "crawl/cluster/cluster_options.h"
 #include "crawl/cluster/cluster_part_types.h"
-#include "frontier/visit/visit_state.h"
 #include "ingest/chore/inbox_chore.h"
 #include "ingest/move/moves_chore.h"
-#include "parse/host/ip_address.h"
 
 /* Cluster mail: what other threads have for the cluster thread.
  *

@@ -4,9 +4,6 @@
 #include <string.h>
 
 #include "base/memory/array.h"
-#include "base/option/option.h"
-#include "base/thread/log.h"
-#include "base/thread/thread.h"
 #include "crawl/desk/desk_edicts.h"
 #include "crawl/desk/desk_hosts.h"
 #include "crawl/parts/rule_parts.h"

@@ -4,11 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/hash.h"
-#include "base/memory/file.h"
-#include "base/thread/log.h"
 #include "crawl/cluster/cluster_edicts.h"
-#include "crawl/cluster/cluster_part.h"
 #include "crawl/parts/rule_parts.h"
 
 #define DESK_ORDER_BYTES 20

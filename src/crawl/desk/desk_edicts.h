@@ -10,7 +10,6 @@
 #pragma once
 
 #include "crawl/desk/desk_reply.h"
-#include "ingest/chore/orders.h"
 
 /* This crawl is an agent of a cluster. */
 bool desk_edicts_are(const Desk *desk);

@@ -3,13 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/thread/log.h"
 #include "crawl/desk/desk_edicts.h"
-#include "crawl/run/monitor.h"
 #include "frontier/visit/host_situation.h"
-#include "parse/url/url.h"
-#include "store/pages/page_db_read.h"
-#include "store/tables/host_rows.h"
 
 /* ---- Desk, settings ---- */
 

@@ -4,7 +4,6 @@
  * Threads: main. */
 #pragma once
 
-#include "cluster/whole/edicts.h"
 #include "crawl/control/control_server.h"
 #include "crawl/run/helm.h"
 

@@ -9,17 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/thread/log.h"
 #include "crawl/parts/network_parts.h"
 #include "crawl/parts/rule_parts.h"
 #include "crawl/parts/site_parts.h"
 #include "crawl/parts/wires.h"
 #include "page/parser.h"
 #include "page/tool/text_language.h"
-#include "rules/scope/admission.h"
 #include "rules/site/site_book.h"
-#include "ingest/batch/ingest_batch.h"
-#include "store/rank/page_rank.h"
 
 /* Writing parts: archive, scoring, ingest, sieve and revisits, as the configuration wants them.
  *

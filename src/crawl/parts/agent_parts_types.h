@@ -7,27 +7,16 @@
 
 #include <stdatomic.h>
 
-#include "base/thread/rate_gate.h"
 #include "crawl/cluster/cluster_part.h"
-#include "crawl/crawl_store.h"
 #include "fetch/dns/resolver.h"
 #include "fetch/transfer/fetcher.h"
-#include "frontier/distributor/frontier.h"
-#include "ingest/batch/ingest_batch.h"
 #include "ingest/chore/orders.h"
 #include "ingest/chore/readmission.h"
 #include "ingest/chore/revival.h"
-#include "ingest/chore/scoring.h"
 #include "ingest/revisit/revisits.h"
-#include "page/archive.h"
 #include "page/classify/classifier.h"
-#include "page/parsing.h"
-#include "parse/host/ip_address.h"
-#include "parse/trap/trap.h"
 #include "render/desk/render_desk.h"
 #include "render/desk/render_way.h"
-#include "rules/config.h"
-#include "rules/filters.h"
 #include "rules/scope/denial_list.h"
 
 #define FETCHERS_MAX  64u

@@ -3,10 +3,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/thread/log.h"
 #include "crawl/parts/site_parts.h"
 #include "crawl/parts/wires.h"
-#include "rules/scope/admission.h"
 #include "rules/site/site_book.h"
 
 #define LOWER_SHARE 0.2 /* of the turns, for levels that are not the best (schedule.bias) */

@@ -5,11 +5,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "store/pages/page_db_read.h"
-#include "base/core/hash.h"
-#include "base/thread/log.h"
 #include "logs/log_text.h"
-#include "rules/scope/admission.h"
 #include "store/schedule/schedule_read.h"
 
 /* ---- the fingerprint ---- */

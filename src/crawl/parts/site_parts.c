@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "base/thread/log.h"
 #include "rules/site/site_book.h"
 
 /* A delay of a host that is shorter than that of its address does nothing for a host that is alone

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/thread/log.h"
 #include "crawl/fault.h"
 
 #define BYTES_AT_ONCE 65536u /* the most that a transfer is expected to bring */

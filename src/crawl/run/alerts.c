@@ -9,7 +9,6 @@
 
 #include "base/memory/json_writer.h"
 #include "base/thread/child.h"
-#include "base/thread/log.h"
 
 #define ALERT_NAME(constant, name, text) [constant] = name,
 #define ALERT_TEXT(constant, name, text) [constant] = text,

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "base/core/bounds.h"
-#include "base/thread/log.h"
 #include "crawl/fault.h"
 #include "crawl/parts/wires.h"
 #include "logs/crawl_log_line.h"

@@ -13,13 +13,8 @@
 #include <lmdb.h>
 #include <stdatomic.h>
 
-#include "base/core/clock.h"
-#include "base/memory/file.h"
-#include "base/thread/thread.h"
 #include "crawl/exit_status.h"
-#include "crawl/parts/agent_parts.h"
 #include "crawl/run/monitor.h"
-#include "crawl/run/settings.h"
 
 /* Checkpoint: a consistent copy of the database, made while the crawl goes on.
  *

@@ -9,13 +9,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/memory/file.h"
-#include "base/thread/log.h"
-#include "base/thread/thread.h"
 #include "crawl/run/alerts.h"
-#include "frontier/visit/politeness.h"
 #include "store/lmdb/reader_slots.h"
-#include "store/pages/page_db_read.h"
 
 /* Reader guard: looks after the readers of the crawl's database while the crawl runs.
  *

@@ -4,10 +4,8 @@
  * Threads: main. */
 #pragma once
 
-#include "crawl/parts/agent_parts.h"
 #include "crawl/run/settings.h"
 #include "crawl/run/status.h"
-#include "ingest/batch/ingest_batch.h"
 
 /* Waiting: the hosts that have failed and wait for a retry, for what, and until when.
  *

@@ -5,9 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/memory/file.h"
 #include "base/option/option_changes.h"
-#include "base/thread/log.h"
 #include "rules/memory_budget.h"
 
 #define OPERATOR "operator" /* origin of what one has set */

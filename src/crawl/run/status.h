@@ -9,12 +9,8 @@
 #include <stdio.h>
 
 #include "crawl/cluster/cluster_part.h"
-#include "base/core/clock.h"
-#include "frontier/distributor/frontier.h"
 #include "fetch/dns/resolver.h"
 #include "fetch/transfer/fetcher.h"
-#include "ingest/chore/scoring.h"
-#include "page/stats.h"
 
 typedef enum CrawlState {
     STATE_RUNNING,

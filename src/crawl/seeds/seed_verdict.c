@@ -1,10 +1,6 @@
 #include "crawl/seeds/seed_verdict.h"
 
-#include "fetch/transfer/fetch_result.h"
-#include "frontier/visit/politeness.h"
 #include "parse/host/authority.h"
-#include "parse/robots/robots.h"
-#include "store/pages/page_db_read.h"
 
 /* ---- Seed reason ---- */
 

@@ -14,9 +14,6 @@
 #include <stdio.h>
 
 #include "ingest/batch/ingest_batch.h"
-#include "rules/config.h"
-#include "store/pages/page_db.h"
-#include "store/tables/host_rows.h"
 
 /* Seed reason: what became of one seed, or what stands in its way, in a few words.
  *

@@ -13,7 +13,6 @@
 
 #include "base/core/ascii.h"
 #include "base/memory/json_writer.h"
-#include "base/thread/log.h"
 #include "crawl/web/web_metrics.h"
 #include "crawl/web/web_look.h"
 #include "logs/log_text.h"

@@ -23,7 +23,6 @@
 #pragma once
 
 #include "crawl/crawl_store.h"
-#include "rules/config.h"
 
 /* Web files: the files of the status page.
  *

@@ -10,7 +10,6 @@
 #include "frontier/visit/host_situation.h"
 #include "logs/log_reader.h"
 #include "logs/log_text.h"
-#include "report/count/tally.h"
 #include "why/why_text.h"
 
 /* Web hosts: the hosts as the status page reads them.

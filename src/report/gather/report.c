@@ -1,5 +1,3 @@
-#include "store/pages/page_db_read.h"
-#include "base/memory/file.h"
 #include "report/gather/report.h"
 
 #include <math.h>
@@ -9,8 +7,6 @@
 #include "ingest/batch/ingest_batch.h"
 #include "logs/crawl_log_line.h"
 #include "logs/log_reader.h"
-#include "logs/log_text.h"
-#include "store/schedule/schedule.h"
 #include "store/schedule/schedule_read.h"
 
 /* ---- Report log ---- */

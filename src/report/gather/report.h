@@ -8,13 +8,10 @@
 
 #include <stdio.h>
 
-#include "base/core/clock.h"
 #include "frontier/visit/politeness.h"
 #include "page/stats.h"
-#include "report/count/tally.h"
 #include "render/render_table.h"
 #include "report/gather/report_graph.h"
-#include "store/pages/page_db.h"
 #include "store/tables/host_rows.h"
 
 /* Report log: what crawl.log tells of a crawl.

@@ -1,7 +1,6 @@
 #include "report/gather/report_graph.h"
 #include "base/memory/array.h"
 #include "base/memory/bits.h"
-#include "store/pages/page_db_read.h"
 
 #include <errno.h>
 #include <stdio_ext.h>

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "report/write/report_words.h"
-#include "store/pages/page_db_read.h"
 
 /* What the sections share. */
 typedef struct Telling {

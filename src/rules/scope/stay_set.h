@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/core/words.h"
 #include "base/core/result.h"
 
 /* In the order of the words of scope.stay. */

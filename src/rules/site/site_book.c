@@ -7,7 +7,6 @@
 
 #include "base/core/hash.h"
 #include "base/memory/array.h"
-#include "base/memory/map.h"
 
 #define NAME_BYTES    256u /* longer host names are compared with each pattern */
 #define MATCHES_FIRST 32u
