@@ -213,7 +213,9 @@ static void a_tag_and_a_comment_stand_behind_the_url(void)
                                "http://b.example/  news \n"
                                "http://c.example/ # a remark\n"
                                "\td.example/p\tlong-tag\t# a remark\n"
-                               "http://e.example/ #remark\r\n";
+                               "http://e.example/ #remark\r\n"
+                               "http://f.example/my own page.html\n"
+                               "no url at all\n";
     char complaints[4096];
     SeedReader reader;
     Collected c = {.answer = RESULT_OK};
@@ -224,7 +226,22 @@ static void a_tag_and_a_comment_stand_behind_the_url(void)
                                                    "http://c.example/\n"
                                                    "http://d.example/p long-tag\n"
                                                    "http://e.example/\n");
-    CU_ASSERT_STRING_EQUAL(complaints, "");
+    CU_ASSERT_PTR_NOT_NULL(strstr(complaints, ":6: more than a URL and a tag (a blank in a URL is "
+                                              "%20), left out: http://f.example/my own page"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(complaints, ":7: not an http or https URL, left out: no url"));
+    CU_ASSERT_EQUAL(reader.bad, 2);
+    buffer_destroy(&c.urls);
+}
+
+static void a_word_of_the_command_line_is_a_url_with_its_blanks(void)
+{
+    char word[] = "http://a.example/my page?q=a b#c d";
+    char *words[] = {word};
+    Collected c = {.answer = RESULT_OK};
+    SeedReader reader = {.context = &c, .batch = on_batch};
+    buffer_init(&c.urls, BUFFER_NO_LIMIT);
+    CU_ASSERT_EQUAL(seeds_read_words(&reader, words, 1), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&c.urls), "http://a.example/my%20page?q=a%20b\n");
     buffer_destroy(&c.urls);
 }
 
@@ -245,6 +262,8 @@ static void a_word_that_is_no_url_stops_everything(void)
 
 UNIT_MAIN("seeds",
           {"a tag and a comment stand behind the URL", a_tag_and_a_comment_stand_behind_the_url},
+          {"a word of the command line is a URL, with its blanks",
+           a_word_of_the_command_line_is_a_url_with_its_blanks},
           {"a word that is no URL stops everything", a_word_that_is_no_url_stops_everything},
           {"lines are URLs, comments or mistakes", lines_are_urls_comments_or_mistakes},
           {"many mistakes are counted, not printed", many_mistakes_are_counted_not_printed},

@@ -125,24 +125,44 @@ typedef struct SeedParts {
     size_t url; /* bytes, from the start */
     const char *tag;
     size_t tag_length; /* 0: none */
+    bool has_more;     /* than these */
 } SeedParts;
 
-static Result seeds_add_seed(SeedBatch *batch, const char *text, size_t length, const char *where,
-                             unsigned long line)
+static const char *seeds_skip_blanks(const char *at, const char *end)
 {
-    SeedParts parts = {.url = 0};
-    while (parts.url < length && !seeds_is_blank(text[parts.url])) {
-        parts.url++;
-    }
-    size_t at = parts.url;
-    while (at < length && seeds_is_blank(text[at])) {
+    while (at < end && seeds_is_blank(*at)) {
         at++;
     }
-    parts.tag = text + at;
-    while (at < length && *parts.tag != '#' && !seeds_is_blank(text[at])) {
+    return at;
+}
+
+static const char *seeds_skip_word(const char *at, const char *end)
+{
+    while (at < end && !seeds_is_blank(*at)) {
         at++;
-        parts.tag_length++;
     }
+    return at;
+}
+
+static SeedParts seeds_split(const char *line, size_t length)
+{
+    const char *end = line + length;
+    const char *at = seeds_skip_word(line, end);
+    SeedParts parts = {.url = (size_t)(at - line)};
+    at = seeds_skip_blanks(at, end);
+    if (at < end && *at != '#') {
+        parts.tag = at;
+        at = seeds_skip_word(at, end);
+        parts.tag_length = (size_t)(at - parts.tag);
+        at = seeds_skip_blanks(at, end);
+    }
+    parts.has_more = at < end && *at != '#';
+    return parts;
+}
+
+static Result seeds_add_seed(SeedBatch *batch, const char *text, size_t length, SeedParts parts,
+                             const char *where, unsigned long line)
+{
     Result rc = parse_seed(&batch->url, text, parts.url);
     if (rc == RESULT_INVALID || rc == RESULT_LIMIT) {
         seeds_leave_out(batch->reader, where, line, "not an http or https URL, left out", text,
@@ -151,6 +171,12 @@ static Result seeds_add_seed(SeedBatch *batch, const char *text, size_t length, 
     }
     if (rc != RESULT_OK) {
         return rc;
+    }
+    if (parts.has_more) {
+        seeds_leave_out(batch->reader, where, line,
+                        "more than a URL and a tag (a blank in a URL is %20), left out", text,
+                        length);
+        return RESULT_OK;
     }
     if (!port_set_has(batch->reader->ports, batch->url.port)) {
         seeds_leave_out(batch->reader, where, line,
@@ -195,7 +221,7 @@ static Result seeds_read_lines(SeedBatch *batch, FILE *file, const char *where)
             length--;
         }
         if (length > 0 && *start != '#') {
-            rc = seeds_add_seed(batch, start, length, where, number);
+            rc = seeds_add_seed(batch, start, length, seeds_split(start, length), where, number);
         }
     }
     if (rc == RESULT_OK && ferror(file)) {
@@ -300,7 +326,8 @@ Result seeds_read_words(SeedReader *reader, char *const *words, size_t n)
     SeedBatch batch;
     Result rc = batch_open(&batch, reader);
     for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-        rc = seeds_add_seed(&batch, words[i], strlen(words[i]), "command line", i + 1);
+        SeedParts whole = {.url = strlen(words[i])};
+        rc = seeds_add_seed(&batch, words[i], whole.url, whole, "command line", i + 1);
     }
     if (rc == RESULT_OK) {
         rc = batch_flush(&batch);

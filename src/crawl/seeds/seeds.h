@@ -3,8 +3,8 @@
  * What: a line is a URL, blanks and a source tag (any word, shown in crawl.log behind what is found
  * from this seed), blanks and '#' with a comment; tag and comment may be missing. A line without a
  * scheme ("example.org/x") gets http://. User information is removed unless it is to be kept. A
- * line that is no URL, or whose port is not connected to, is reported with file and line, and
- * reading goes on.
+ * line that is no URL, has more behind it, or whose port is not connected to, is reported with file
+ * and line, and reading goes on.
  * Threads: main. */
 #pragma once
 
@@ -28,5 +28,5 @@ Result seeds_probe(const char *const *paths, size_t n_paths, char *const *words,
                    bool *found, Buffer *error);
 /* RESULT_NOT_FOUND, RESULT_IO (a message was printed), or what batch returned. */
 Result seeds_read_file(SeedReader *reader, const char *path);
-/* URLs from the command line. */
+/* URLs from the command line, each a word: what stands in it, blanks too, is of the URL. */
 Result seeds_read_words(SeedReader *reader, char *const *words, size_t n);
