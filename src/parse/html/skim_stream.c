@@ -25,6 +25,7 @@ static const char *tell_tag(SkimStream *s, const char *p, HtmlSlice name)
         s->reader->end(s->context, s->tag.id, s->tag.key);
         return p;
     }
+    s->tag_name = name;
     HtmlTextMode mode = s->reader->start(s->context, &s->tag);
     bool is_empty = s->is_xml && s->tag.self_closing;
     if (mode != HTML_TEXT_DATA && !is_empty) {
@@ -37,8 +38,6 @@ static const char *tell_tag(SkimStream *s, const char *p, HtmlSlice name)
     return p;
 }
 
-/* Reads attributes as far as they are complete. NULL: the window ends before the tag; *reached is
- * where the attribute begins that is not complete. */
 /* Reads attributes of that tag as far as they are complete. Returns the end of the tag; NULL: the
  * window ends before it, and *reached is where the attribute begins that is not complete. */
 static const char *skim_step_attributes(SkimStream *s, const char *p, const char *end,
@@ -63,6 +62,7 @@ static void skim_step_name(SkimStream *s, HtmlSlice name, const char *end, bool 
     s->tag.id = html_tag_of_key(s->tag.key);
     s->tag.present = 0;
     s->tag.self_closing = false;
+    s->tag.attributes = NULL;
     s->is_end_tag = is_end_tag;
 }
 
@@ -76,6 +76,7 @@ static const char *read_tag(SkimStream *s, const char *p, const char *end, bool 
     }
     name.length = (size_t)(p - name.bytes);
     skim_step_name(s, name, end, is_end_tag);
+    s->tag.attributes = p;
     const char *reached = p;
     p = skim_step_attributes(s, p, end, &reached);
     return p == NULL ? NULL : tell_tag(s, p, name);
@@ -132,7 +133,7 @@ static const char *read_markup(SkimStream *s, const char *p, const char *end)
     if (p[1] == '?') {
         return past(p + 1, end, '>');
     }
-    s->reader->text(s->context, p, p + 1, false);
+    s->reader->text(s->context, p, p + 1, true);
     return p + 1;
 }
 
@@ -515,8 +516,9 @@ Result skim_stream_feed(SkimStream *stream, const char *text, size_t length)
     return rc;
 }
 
-void skim_stream_end(SkimStream *s)
+bool skim_stream_end(SkimStream *s)
 {
+    bool is_in_tag = false;
     if (s->window.length > s->behind) {
         read_window(s); /* it may have waited for more */
     }
@@ -525,6 +527,8 @@ void skim_stream_end(SkimStream *s)
     switch (s->place) {
     case SKIM_AT_TOKEN:
         if (p < end) { /* one token at most, which the text ends within */
+            is_in_tag =
+                *p == '<' && (end - p == 1 || p[1] == '/' || (scan_class(p[1]) & SCAN_LETTER) != 0);
             skim_tokens(p, (size_t)(end - p), s->reader, s->context);
         }
         break;
@@ -542,4 +546,5 @@ void skim_stream_end(SkimStream *s)
         break;
     }
     skim_stream_begin(s, s->longest, s->is_xml);
+    return is_in_tag;
 }

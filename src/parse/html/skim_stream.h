@@ -40,10 +40,11 @@ typedef struct SkimStream {
     Buffer window; /* text that was not read yet */
     size_t need;   /* so much must be in it before it is looked at again */
     SkimPlace place;
-    HtmlTag tag;     /* the one that raw text or attributes belong to */
-    bool is_end_tag; /* that tag */
-    Buffer held;     /* its values, of attributes that left the window */
-    char name[16];   /* of the element whose raw text it is */
+    HtmlTag tag;        /* the one that raw text or attributes belong to */
+    HtmlSlice tag_name; /* of a start tag while the reader is told of it; of a long one 16 bytes */
+    bool is_end_tag;    /* that tag */
+    Buffer held;        /* its values, of attributes that left the window */
+    char name[16];      /* of the element whose raw text it is */
     size_t name_length;
     HtmlTextMode mode;
     bool is_cut; /* a part of the raw text has left the window */
@@ -58,7 +59,13 @@ void skim_stream_destroy(SkimStream *stream);
 void skim_stream_begin(SkimStream *stream, size_t longest, bool is_xml);
 /* UTF-8 without NUL, cut anywhere. RESULT_MEMORY: the text is not complete; go on with end. */
 Result skim_stream_feed(SkimStream *stream, const char *text, size_t length);
-/* The text is over. */
-void skim_stream_end(SkimStream *stream);
+/* The text is over. True: it ended within a tag, of which nothing was told. */
+bool skim_stream_end(SkimStream *stream);
+/* How far a start tag's attributes may be read (skim_find_attribute) while the reader is told of
+ * it. */
+static inline const char *skim_stream_end_of_window(const SkimStream *stream)
+{
+    return stream->window.data + stream->window.length;
+}
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse/sitemap/sitemap_reader.h"
+#include "parse/charset/charset.h"
 #include "parse/sitemap/sitemap_xml.h"
 
 #define PIECE_BYTES ((size_t)64 * 1024)
@@ -23,8 +23,9 @@ Result sitemap_parser_new(SitemapParser **parser, const SitemapOptions *options)
         url_init(&p->bases[i]);
     }
     url_init(&p->url);
-    sitemap_cleaner_init(&p->cleaner);
-    buffer_init(&p->xml.prefix, HINT_BYTES);
+    charset_stream_init(&p->characters);
+    skim_stream_init(&p->markup, sitemap_xml_reader(), p);
+    buffer_init(&p->prefix, HINT_BYTES);
     for (size_t i = 0; i < sizeof p->fields / sizeof *p->fields; i++) {
         bool is_hint = i == FIELD_LASTMOD || i == FIELD_FREQUENCY || i == FIELD_PRIORITY;
         buffer_init(&p->fields[i], is_hint ? HINT_BYTES : options->max_url_bytes + URL_SLACK);
@@ -48,69 +49,86 @@ void sitemap_parser_delete(SitemapParser *parser)
         url_destroy(&parser->bases[i]);
     }
     url_destroy(&parser->url);
-    sitemap_cleaner_destroy(&parser->cleaner);
-    buffer_destroy(&parser->xml.prefix);
+    charset_stream_destroy(&parser->characters);
+    skim_stream_destroy(&parser->markup);
+    buffer_destroy(&parser->prefix);
     for (size_t i = 0; i < sizeof parser->fields / sizeof *parser->fields; i++) {
         buffer_destroy(&parser->fields[i]);
     }
     free(parser);
 }
 
-/* ---- lists of URLs ---- */
-
 /* ---- bytes ---- */
+
+/* The encoding by byte order mark, first "<" or XML declaration; what says none is UTF-8. */
+static const char *encoding_of(const char *bytes, size_t length)
+{
+    CharsetSource source = CHARSET_FROM_FALLBACK;
+    const char *encoding = charset_sniff_source(bytes, length, NULL, &source);
+    if (source != CHARSET_FROM_BOM && length >= 2 && (bytes[0] == '\0') != (bytes[1] == '\0') &&
+        (bytes[0] == '<' || bytes[1] == '<')) {
+        return bytes[0] == '\0' ? "UTF-16BE" : "UTF-16LE";
+    }
+    bool is_none = source == CHARSET_FROM_FALLBACK || strcmp(encoding, "replacement") == 0;
+    return is_none ? "UTF-8" : encoding;
+}
+
+static void take_lines(SitemapParser *parser, const char *bytes, const char *end)
+{
+    while (bytes < end && !parser->is_stopped) {
+        const char *stop = bytes;
+        while (stop < end && *stop != '\n' && *stop != '\r') {
+            stop++;
+        }
+        sitemap_field_append(parser, FIELD_LOC, bytes, (size_t)(stop - bytes));
+        if (stop < end) {
+            sitemap_entry_end_line(parser);
+            stop++;
+        }
+        bytes = stop;
+    }
+}
 
 /* Decides between XML and text at the first byte that is not blank. */
 static Result take_utf8(SitemapParser *parser, const char *bytes, size_t length)
 {
-    if (!parser->has_kind) {
-        while (length > 0 && (sitemap_is_blank(*bytes) || *bytes == '\0')) {
-            bytes++;
-            length--;
-        }
-        if (length == 0) {
-            return RESULT_OK;
-        }
-        parser->has_kind = true;
-        if (*bytes == '<' && !sitemap_xml_may_be(bytes, length)) {
-            parser->is_stopped = true;
-            return RESULT_OK;
-        }
-        if (*bytes == '<') {
-            Result rc = sitemap_xml_begin(parser);
-            if (rc != RESULT_OK) {
-                return rc;
-            }
-        }
+    const char *end = bytes + length;
+    while (!parser->has_kind && bytes < end && sitemap_is_blank(*bytes)) {
+        bytes++;
     }
-    if (parser->xml.context == NULL) {
-        const char *end = bytes + length;
-        while (bytes < end && !parser->is_stopped) {
-            const char *stop = bytes;
-            while (stop < end && *stop != '\n' && *stop != '\r') {
-                stop++;
-            }
-            sitemap_field_append(parser, FIELD_LOC, bytes, (size_t)(stop - bytes));
-            if (stop < end) {
-                sitemap_entry_end_line(parser);
-                stop++;
-            }
-            bytes = stop;
-        }
+    if (bytes == end) {
         return RESULT_OK;
     }
-    Result rc = sitemap_cleaner_mend(&parser->cleaner, bytes, length, false);
-    if (rc == RESULT_OK) {
-        sitemap_xml_push(parser, buffer_string(&parser->cleaner.clean),
-                         parser->cleaner.clean.length);
+    if (!parser->has_kind && *bytes == '<') {
+        sitemap_xml_begin(parser);
     }
-    return rc;
+    parser->has_kind = true;
+    if (parser->is_xml) {
+        return skim_stream_feed(&parser->markup, bytes, (size_t)(end - bytes));
+    }
+    take_lines(parser, bytes, end);
+    return RESULT_OK;
 }
 
 static bool wants_more(const SitemapParser *parser)
 {
-    return !parser->is_stopped && parser->result == RESULT_OK &&
-           (parser->xml.context == NULL || !parser->xml.is_halted);
+    return !parser->is_stopped && parser->result == RESULT_OK;
+}
+
+/* The first piece should hold the XML declaration. */
+static void take_piece(SitemapParser *parser, const char *bytes, size_t length, bool is_last)
+{
+    if (!parser->has_encoding) {
+        parser->has_encoding = true;
+        charset_stream_begin(&parser->characters, encoding_of(bytes, length));
+    }
+    const char *utf8 = "";
+    size_t n = 0;
+    Result rc = charset_stream_next(&parser->characters, bytes, length, is_last, &utf8, &n);
+    if (rc == RESULT_OK) {
+        rc = take_utf8(parser, utf8, n);
+    }
+    parser->result = rc != RESULT_OK ? rc : parser->result;
 }
 
 /* A DecodeSink. */
@@ -119,13 +137,7 @@ static bool take_bytes(void *context, const char *bytes, size_t length)
     SitemapParser *parser = context;
     while (length > 0 && wants_more(parser)) {
         size_t n = length < PIECE_BYTES ? length : PIECE_BYTES;
-        const char *utf8 = bytes;
-        size_t utf8_length = n;
-        Result rc = sitemap_cleaner_to_utf8(&parser->cleaner, &utf8, &utf8_length, false);
-        if (rc == RESULT_OK) {
-            rc = take_utf8(parser, utf8, utf8_length);
-        }
-        parser->result = rc != RESULT_OK ? rc : parser->result;
+        take_piece(parser, bytes, n, false);
         bytes += n;
         length -= n;
     }
@@ -134,23 +146,18 @@ static bool take_bytes(void *context, const char *bytes, size_t length)
 
 static void sitemap_finish(SitemapParser *parser)
 {
-    if (parser->xml.context == NULL) {
-        bool is_cut = parser->is_last_line_cut;
-        parser->report->is_broken |= is_cut;
-        if (!parser->is_stopped && !is_cut && parser->fields[FIELD_LOC].length > 0) {
-            sitemap_entry_end_line(parser);
-        }
+    if (parser->has_encoding && !parser->is_stopped) {
+        take_piece(parser, NULL, 0, true);
+    }
+    if (parser->is_xml) {
+        sitemap_xml_end(parser);
         return;
     }
-    const char *rest = "";
-    size_t n = 0;
-    if (!parser->is_stopped &&
-        sitemap_cleaner_to_utf8(&parser->cleaner, &rest, &n, true) == RESULT_OK &&
-        sitemap_cleaner_mend(&parser->cleaner, rest, n, true) == RESULT_OK) {
-        sitemap_xml_push(parser, buffer_string(&parser->cleaner.clean),
-                         parser->cleaner.clean.length);
+    bool is_cut = parser->is_last_line_cut;
+    parser->report->is_broken |= is_cut;
+    if (!parser->is_stopped && !is_cut && parser->fields[FIELD_LOC].length > 0) {
+        sitemap_entry_end_line(parser);
     }
-    sitemap_xml_end(parser);
 }
 
 static void read_body(SitemapParser *parser, const SitemapInput *input)
@@ -197,9 +204,10 @@ Result sitemap_parse(SitemapParser *parser, const SitemapInput *input, SitemapSi
     parser->report = report;
     parser->result = RESULT_OK;
     parser->is_stopped = false;
+    parser->has_encoding = false;
     parser->has_kind = false;
+    parser->is_xml = false;
     parser->is_last_line_cut = input->is_truncated;
-    sitemap_cleaner_reset(&parser->cleaner);
     sitemap_entry_reset(parser);
     read_body(parser, input);
     sitemap_finish(parser);

@@ -7,14 +7,14 @@
  * not grow with the file: 64 KiB of decoded bytes and one entry at a time.
  *
  * Files may be hostile or careless. Entities other than XML's five are refused: an address that
- * uses one is rejected, and nothing is ever expanded or loaded. A bare '&' and bytes that are
- * illegal are mended. A file that breaks off or is not well-formed keeps the entries before the
- * break, and an address that was cut in two is never reported.
+ * uses one is rejected, and nothing is ever expanded or loaded. A bare '&' is one. A file that
+ * breaks off or is not well-formed keeps the entries before the break, and an address that was cut
+ * in two is never reported.
  *
  * Owns: a SitemapParser owns its decoder and fields, and is reused.
  * Threads: a SitemapParser belongs to one thread.
  * Errors: RESULT_MEMORY, RESULT_LIMIT; what is wrong with entries is counted in the report.
- * Source: sitemaps.org, RSS 2.0, RFC 4287; libxml2's push parser. */
+ * Source: sitemaps.org, RSS 2.0, RFC 4287. */
 #ifndef PARSE_SITEMAP_SITEMAP_H
 #define PARSE_SITEMAP_SITEMAP_H
 
@@ -25,9 +25,8 @@ Result sitemap_parser_new(SitemapParser **parser, const SitemapOptions *options)
 void sitemap_parser_delete(SitemapParser *parser);
 
 /* Reads one sitemap. RESULT_INVALID: the file is not a sitemap (report->kind is SITEMAP_UNKNOWN),
- * or its URL cannot be parsed. RESULT_LIMIT: max_bytes, max_entries or max_ratio was reached, or
- * the file wastes time with thousands of different names or errors; the sink got what came before.
- * RESULT_MEMORY. */
+ * or its URL cannot be parsed. RESULT_LIMIT: max_bytes, max_entries or max_ratio was reached; the
+ * sink got what came before. RESULT_MEMORY. */
 Result sitemap_parse(SitemapParser *parser, const SitemapInput *input, SitemapSink sink,
                      void *context, SitemapReport *report);
 

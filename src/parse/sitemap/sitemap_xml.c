@@ -1,32 +1,28 @@
 #include "parse/sitemap/sitemap_xml.h"
 
+#include <math.h>
 #include <string.h>
 #include <strings.h>
-#include <math.h>
 #include <time.h>
 
+#include "base/core/ascii.h"
 #include "base/core/bounds.h"
 #include "parse/http/http_header.h"
-#include "parse/sitemap/sitemap_types.h"
+#include "parse/text/entities.h"
+#include "parse/text/skim_scan.h"
 
-/* Distinct names in one file. libxml2 keeps all of them in a table that stops growing, so that
- * millions of names cost quadratic time; real sitemaps have a few dozen. */
-#define MAX_NAMES 2000
+/* The entry at hand is given away, or counted as rejected, and forgotten. */
+static void sitemap_entry_emit(SitemapParser *parser);
 
-/* Each error costs libxml2 a formatted message. */
-#define MAX_ERRORS 100000u
-
-static const char *chars(const xmlChar *string)
+/* A name without its prefix. */
+static HtmlSlice sitemap_local_name(HtmlSlice name)
 {
-    return (const char *)string;
+    const char *colon = memrchr(name.bytes, ':', name.length);
+    size_t n = colon == NULL ? 0 : (size_t)(colon + 1 - name.bytes);
+    return (HtmlSlice){.bytes = name.bytes + n, .length = name.length - n};
 }
 
-static bool sitemap_xml_is(const xmlChar *name, const char *expected)
-{
-    return strcasecmp(chars(name), expected) == 0;
-}
-
-static SitemapKind kind_of_root(const char *name, size_t length)
+static SitemapKind kind_of_root(HtmlSlice name)
 {
     static const struct {
         const char *name;
@@ -36,143 +32,177 @@ static SitemapKind kind_of_root(const char *name, size_t length)
                  {"rss", SITEMAP_RSS},
                  {"rdf", SITEMAP_RSS},
                  {"feed", SITEMAP_ATOM}};
+    HtmlSlice local = sitemap_local_name(name);
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
-        if (strlen(roots[i].name) == length && strncasecmp(name, roots[i].name, length) == 0) {
+        if (ascii_is(local.bytes, local.length, roots[i].name)) {
             return roots[i].kind;
         }
     }
     return SITEMAP_UNKNOWN;
 }
 
-static const char *sitemap_xml_find(const char *p, const char *end, const char *what)
-{
-    return memmem(p, (size_t)(end - p), what, strlen(what));
-}
-
-/* Behind what stands before the root element: declaration, comments, a document type without
- * declarations of its own, blanks. NULL: something else, or the end. */
-static const char *skip_prolog(const char *p, const char *end)
-{
-    static const struct {
-        const char *opening;
-        const char *closing;
-    } marks[] = {{"<?", "?>"}, {"<!--", "-->"}, {"<!DOCTYPE", ">"}};
-    while (p != NULL && p < end) {
-        if (sitemap_is_blank(*p)) {
-            p++;
-            continue;
-        }
-        const char *closing = NULL;
-        for (size_t i = 0; i < sizeof marks / sizeof *marks && closing == NULL; i++) {
-            size_t n = strlen(marks[i].opening);
-            bool opens = (size_t)(end - p) > n && memcmp(p, marks[i].opening, n) == 0;
-            closing = opens ? marks[i].closing : NULL;
-        }
-        if (closing == NULL) {
-            return *p == '<' ? p : NULL;
-        }
-        const char *stop = sitemap_xml_find(p + 2, end, closing);
-        if (stop == NULL || memchr(p, '[', *closing == '>' ? (size_t)(stop - p) : 0) != NULL) {
-            return NULL;
-        }
-        p = stop + strlen(closing);
-    }
-    return NULL;
-}
-
 bool sitemap_xml_may_be(const char *bytes, size_t length)
 {
     const char *end = bytes + length;
-    const char *name = skip_prolog(bytes, end);
-    if (name == NULL || ++name == end) {
-        return true;
+    const char *p = find_byte(bytes, end, '<');
+    while (end - p > 2 && (p[1] == '!' || p[1] == '?')) {
+        p = skim_starts(p, end, "<!--", 4) ? skim_comment_end(p + 4, end)
+                                           : skim_past_bracket(p, end);
+        p = find_byte(p, end, '<');
     }
-    const char *stop = name;
-    for (; stop < end && strchr(" \t\r\n/>", *stop) == NULL; stop++) {
-        name = *stop == ':' ? stop + 1 : name; /* a prefix */
-    }
-    return stop == end || kind_of_root(name, (size_t)(stop - name)) != SITEMAP_UNKNOWN;
-}
-
-static bool is_entry(SitemapKind kind, const xmlChar *name)
-{
-    switch (kind) {
-    case SITEMAP_URLSET:
-        return sitemap_xml_is(name, "url");
-    case SITEMAP_INDEX:
-        return sitemap_xml_is(name, "sitemap");
-    case SITEMAP_RSS:
-        return sitemap_xml_is(name, "item");
-    case SITEMAP_ATOM:
-        return sitemap_xml_is(name, "entry");
-    case SITEMAP_UNKNOWN:
-    case SITEMAP_TEXT:
-        break;
-    }
-    return false;
+    HtmlSlice name = {.bytes = p < end ? p + 1 : end};
+    const char *stop = find_class(name.bytes, end, SCAN_SPACE | SCAN_TAG_NAME_END);
+    name.length = (size_t)(stop - name.bytes);
+    return stop == end || kind_of_root(name) != SITEMAP_UNKNOWN;
 }
 
 typedef struct FieldName {
     SitemapKind kind;
     const char *name;
-    SitemapField field;
+    SitemapField field; /* FIELD_NONE: the entry itself */
 } FieldName;
 
 static const FieldName field_names[] = {
+    {SITEMAP_URLSET, "url", FIELD_NONE},
     {SITEMAP_URLSET, "loc", FIELD_LOC},
     {SITEMAP_URLSET, "lastmod", FIELD_LASTMOD},
     {SITEMAP_URLSET, "changefreq", FIELD_FREQUENCY},
     {SITEMAP_URLSET, "priority", FIELD_PRIORITY},
+    {SITEMAP_INDEX, "sitemap", FIELD_NONE},
     {SITEMAP_INDEX, "loc", FIELD_LOC},
     {SITEMAP_INDEX, "lastmod", FIELD_LASTMOD},
+    {SITEMAP_RSS, "item", FIELD_NONE},
     {SITEMAP_RSS, "link", FIELD_LOC},
     {SITEMAP_RSS, "pubDate", FIELD_LASTMOD},
     {SITEMAP_RSS, "guid", FIELD_GUID},
+    {SITEMAP_ATOM, "entry", FIELD_NONE},
     {SITEMAP_ATOM, "updated", FIELD_LASTMOD},
     {SITEMAP_ATOM, "modified", FIELD_LASTMOD},
 };
 
-static SitemapField field_of(SitemapKind kind, const xmlChar *name)
+/* What a name stands for in a file of this kind; NULL: for nothing. */
+static const FieldName *field_of(SitemapKind kind, HtmlSlice name)
 {
     for (size_t i = 0; i < sizeof field_names / sizeof *field_names; i++) {
-        if (field_names[i].kind == kind && sitemap_xml_is(name, field_names[i].name)) {
-            return field_names[i].field;
+        if (field_names[i].kind == kind && ascii_is(name.bytes, name.length, field_names[i].name)) {
+            return &field_names[i];
         }
     }
-    return FIELD_NONE;
+    return NULL;
 }
 
 /* An entry's own elements have its prefix or none; image:loc and its like have another. */
-static bool sitemap_xml_is_own(const SitemapParser *parser, const xmlChar *prefix)
+static bool sitemap_xml_is_own(const SitemapParser *parser, HtmlSlice prefix)
 {
-    return prefix == NULL || strcmp(chars(prefix), buffer_string(&parser->xml.prefix)) == 0;
+    const Buffer *own = &parser->prefix;
+    return prefix.length == 0 ||
+           (prefix.length == own->length && memcmp(prefix.bytes, own->data, own->length) == 0);
 }
 
-/* ---- attributes: (name, prefix, URI, value, end of value) each ---- */
+/* ---- text ---- */
 
-static bool find_attribute(int n, const xmlChar **attributes, const char *name, const char **value,
-                           size_t *length)
+/* Something is wrong with the text at hand: half an address is another address. */
+static void sitemap_xml_damage(SitemapParser *parser, bool is_in_address)
 {
-    for (int i = 0; i < n; i++, attributes += 5) {
-        if (attributes[1] == NULL && sitemap_xml_is(attributes[0], name)) {
-            *value = chars(attributes[3]);
-            *length = (size_t)(attributes[4] - attributes[3]);
-            return true;
-        }
+    parser->report->is_broken = true;
+    parser->is_refused |= is_in_address;
+}
+
+static bool is_address(SitemapField field)
+{
+    return field == FIELD_LOC || field == FIELD_GUID;
+}
+
+/* At an "&"; returns where the text goes on. */
+static const char *take_reference(SitemapParser *parser, SitemapField field, const char *amp,
+                                  const char *end)
+{
+    static const char *const names[] = {"amp", "lt", "gt", "quot", "apos"};
+    const char *name = amp + 1;
+    bool is_known = name < end && *name == '#';
+    name += is_known ? 1 : 0;
+    const char *stop = name;
+    while (stop < end && (ascii_is_letter(*stop) || ascii_is_digit(*stop))) {
+        stop++;
     }
-    return false;
+    if (stop == name || stop == end || *stop != ';') {
+        sitemap_field_append(parser, field, amp, 1);
+        return amp + 1;
+    }
+    size_t length = (size_t)(++stop - amp);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t n = strlen(names[i]);
+        is_known = is_known || (n == length - 2 && memcmp(name, names[i], n) == 0);
+    }
+    char value[ENTITY_MAX_BYTES];
+    size_t n = 0;
+    if (is_known && entity_read(amp, length, false, value, &n) == length) {
+        sitemap_field_append(parser, field, value, n);
+    } else {
+        sitemap_xml_damage(parser, is_address(field) || field == FIELD_NONE); /* or a base */
+    }
+    return stop;
+}
+
+/* Appends text to a field, its references undone. */
+static void sitemap_xml_append(SitemapParser *parser, SitemapField field, const char *p,
+                               const char *end)
+{
+    while (p < end) {
+        const char *amp = find_byte(p, end, '&');
+        sitemap_field_append(parser, field, p, (size_t)(amp - p));
+        p = amp < end ? take_reference(parser, field, amp, end) : end;
+    }
+}
+
+/* A text that begins with "<", and is none of CDATA, is that alone: it begins no tag. */
+static void sitemap_xml_text(void *context, const char *from, const char *to, bool decode)
+{
+    SitemapParser *parser = context;
+    if (from == to || parser->is_stopped || parser->is_half_tag) {
+        return;
+    }
+    if (decode && *from == '<') {
+        parser->is_half_tag = parser->is_finishing;
+        if (!parser->is_finishing) {
+            sitemap_xml_damage(parser, is_address(parser->field));
+        }
+    } else if (parser->field != FIELD_NONE && decode) {
+        sitemap_xml_append(parser, parser->field, from, to);
+    } else if (parser->field != FIELD_NONE) {
+        sitemap_field_append(parser, parser->field, from, (size_t)(to - from));
+    }
+}
+
+/* ---- attributes ---- */
+
+static bool find_attribute(const SitemapParser *parser, const char *name, HtmlSlice *value)
+{
+    const SkimStream *markup = &parser->markup;
+    HtmlSlice wanted = {.bytes = name, .length = strlen(name)};
+    return markup->tag.attributes != NULL &&
+           skim_find_attribute(markup->tag.attributes, skim_stream_end_of_window(markup), wanted,
+                               value);
+}
+
+static bool has_value(const SitemapParser *parser, const char *name, const char *value)
+{
+    HtmlSlice found;
+    return find_attribute(parser, name, &found) && ascii_is(found.bytes, found.length, value);
 }
 
 /* xml:base of an element, or that of the element around it. */
-static void take_base(SitemapParser *parser, size_t element, int n, const xmlChar **attributes)
+static void take_base(SitemapParser *parser, size_t element)
 {
     const Url *outer = element == 0 ? &parser->base : parser->based[element - 1];
+    Buffer *text = &parser->fields[FIELD_NONE];
+    HtmlSlice value;
     parser->based[element] = outer;
-    for (int i = 0; i < n; i++, attributes += 5) {
-        if (attributes[1] != NULL && strcmp(chars(attributes[1]), "xml") == 0 &&
-            sitemap_xml_is(attributes[0], "base") &&
-            url_parse(&parser->bases[element], outer, chars(attributes[3]),
-                      (size_t)(attributes[4] - attributes[3])) == RESULT_OK) {
+    if (find_attribute(parser, "xml:base", &value)) {
+        buffer_reset(text);
+        sitemap_xml_append(parser, FIELD_NONE, value.bytes, value.bytes + value.length);
+        if (url_parse(&parser->bases[element], outer, buffer_string(text), text->length) ==
+            RESULT_OK) {
             parser->based[element] = &parser->bases[element];
         }
     }
@@ -182,277 +212,185 @@ static void take_base(SitemapParser *parser, size_t element, int n, const xmlCha
     }
 }
 
-/* The SAX interface hands over attribute values with "&" still written as "&#38;" now and then. */
-static void append_attribute(SitemapParser *parser, const char *value, size_t length)
-{
-    static const char written[] = "&#38;";
-    const size_t n = sizeof written - 1;
-    const char *end = value + length;
-    while (value < end) {
-        const char *amp = memmem(value, (size_t)(end - value), written, n);
-        const char *stop = amp == NULL ? end : amp + 1;
-        sitemap_field_append(parser, FIELD_LOC, value, (size_t)(stop - value));
-        value = amp == NULL ? end : amp + n;
-    }
-}
-
 /* <link href>: the first that is the entry itself, not its editor or its enclosure. */
-static void take_atom_link(SitemapParser *parser, int n, const xmlChar **attributes)
+static void take_atom_link(SitemapParser *parser)
 {
-    const char *rel = NULL;
-    const char *href = NULL;
-    size_t rel_length = 0;
-    size_t href_length = 0;
-    bool has_rel = find_attribute(n, attributes, "rel", &rel, &rel_length);
-    bool is_alternate = !has_rel || (rel_length == 9 && strncasecmp(rel, "alternate", 9) == 0);
-    if (!parser->xml.has_link && is_alternate &&
-        find_attribute(n, attributes, "href", &href, &href_length) && href_length > 0) {
-        take_base(parser, SITEMAP_BASE_LINK, n, attributes);
-        append_attribute(parser, href, href_length);
-        parser->xml.has_link = true;
+    HtmlSlice href;
+    HtmlSlice rel;
+    bool is_alternate =
+        !find_attribute(parser, "rel", &rel) || ascii_is(rel.bytes, rel.length, "alternate");
+    if (!parser->has_link && is_alternate && find_attribute(parser, "href", &href) &&
+        href.length > 0) {
+        take_base(parser, SITEMAP_BASE_LINK);
+        sitemap_xml_append(parser, FIELD_LOC, href.bytes, href.bytes + href.length);
+        parser->has_link = true;
     }
 }
 
-/* ---- SAX events ---- */
+/* ---- tags ---- */
 
-static void begin_field(SitemapParser *parser, SitemapField field, int n_attributes,
-                        const xmlChar **attributes)
+static void begin_field(SitemapParser *parser, SitemapField field)
 {
-    SitemapXml *xml = &parser->xml;
-    const char *value = NULL;
-    size_t length = 0;
-    if (field == FIELD_LOC && xml->has_link) {
+    if (field == FIELD_LOC && parser->has_link) {
         if (parser->report->kind == SITEMAP_RSS) {
             return; /* the first one counts */
         }
         sitemap_entry_emit(parser); /* tags between two entries are missing */
-        xml->has_link = false;
+        parser->has_link = false;
     }
-    if (field == FIELD_GUID &&
-        find_attribute(n_attributes, attributes, "isPermaLink", &value, &length) && length == 5 &&
-        strncasecmp(value, "false", 5) == 0) {
+    if (field == FIELD_GUID && has_value(parser, "isPermaLink", "false")) {
         return;
     }
     buffer_reset(&parser->fields[field]);
     parser->is_overlong[field] = false;
-    xml->field = field;
-    xml->field_depth = xml->depth;
+    parser->field = field;
+    parser->field_depth = parser->depth;
 }
 
-static void begin_entry(SitemapParser *parser, const xmlChar *prefix)
+static void begin_entry(SitemapParser *parser, HtmlSlice prefix)
 {
-    SitemapXml *xml = &parser->xml;
-    if (xml->entry_depth > 0) {
+    if (parser->entry_depth > 0) {
         sitemap_entry_emit(parser); /* the one before was not closed */
     }
     sitemap_entry_reset(parser);
-    buffer_reset(&xml->prefix);
-    (void)buffer_append_string(&xml->prefix, prefix == NULL ? "" : chars(prefix));
-    xml->has_link = false;
-    xml->entry_depth = xml->depth;
+    buffer_reset(&parser->prefix);
+    (void)buffer_append(&parser->prefix, prefix.bytes, prefix.length);
+    parser->has_link = false;
+    parser->entry_depth = parser->depth;
+    take_base(parser, SITEMAP_BASE_ENTRY);
 }
 
-static void on_start(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri,
-                     int n_namespaces, const xmlChar **namespaces, int n_attributes,
-                     int n_defaulted, const xmlChar **attributes)
+static void begin_element(SitemapParser *parser, HtmlSlice name)
 {
-    SitemapParser *parser = user;
-    SitemapXml *xml = &parser->xml;
-    (void)uri;
-    (void)n_namespaces;
-    (void)namespaces;
-    (void)n_defaulted;
-    xml->depth++;
-    if (xml->depth == 1) {
-        parser->report->kind = kind_of_root(chars(name), strlen(chars(name)));
-        take_base(parser, SITEMAP_BASE_FEED, n_attributes, attributes);
-        return;
-    }
     SitemapKind kind = parser->report->kind;
-    if (kind == SITEMAP_UNKNOWN || xml->field != FIELD_NONE) {
+    if (parser->depth++ == 0) {
+        parser->report->kind = kind_of_root(name);
+        parser->is_stopped = parser->report->kind == SITEMAP_UNKNOWN;
+        take_base(parser, SITEMAP_BASE_FEED);
         return;
     }
-    bool is_child = xml->entry_depth > 0 && xml->depth == xml->entry_depth + 1;
-    if (is_entry(kind, name) &&
-        (xml->entry_depth == 0 || (is_child && sitemap_xml_is_own(parser, prefix)))) {
-        begin_entry(parser, prefix);
-        take_base(parser, SITEMAP_BASE_ENTRY, n_attributes, attributes);
+    if (parser->field != FIELD_NONE) {
         return;
     }
-    if (!is_child || !sitemap_xml_is_own(parser, prefix)) {
-        return;
-    }
-    SitemapField field = field_of(kind, name);
-    if (field != FIELD_NONE) {
-        begin_field(parser, field, n_attributes, attributes);
-    } else if (kind == SITEMAP_ATOM && sitemap_xml_is(name, "link")) {
-        take_atom_link(parser, n_attributes, attributes);
+    HtmlSlice local = sitemap_local_name(name);
+    HtmlSlice prefix = {.bytes = name.bytes};
+    prefix.length = local.bytes > name.bytes ? (size_t)(local.bytes - name.bytes) - 1 : 0;
+    bool is_child = parser->entry_depth > 0 && parser->depth == parser->entry_depth + 1 &&
+                    sitemap_xml_is_own(parser, prefix);
+    const FieldName *known = field_of(kind, local);
+    if (known != NULL && known->field == FIELD_NONE) {
+        if (parser->entry_depth == 0 || is_child) {
+            begin_entry(parser, prefix);
+        }
+    } else if (is_child && known != NULL) {
+        begin_field(parser, known->field);
+    } else if (is_child && kind == SITEMAP_ATOM && ascii_is(local.bytes, local.length, "link")) {
+        take_atom_link(parser);
     }
 }
 
-static void end_field(SitemapParser *parser)
+static void sitemap_xml_end_tag(void *context, HtmlTagId id, uint64_t key)
 {
-    SitemapXml *xml = &parser->xml;
-    if (xml->field == FIELD_LOC) {
-        xml->has_link = parser->fields[FIELD_LOC].length > 0;
+    SitemapParser *parser = context;
+    (void)id;
+    if (parser->is_stopped || parser->depth == 0) {
+        return;
     }
-    xml->field = FIELD_NONE;
-}
-
-static void on_end(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
-{
-    SitemapParser *parser = user;
-    SitemapXml *xml = &parser->xml;
-    (void)name;
-    (void)prefix;
-    (void)uri;
-    if (xml->field != FIELD_NONE && xml->depth <= xml->field_depth) {
-        end_field(parser);
+    if (parser->field != FIELD_NONE && parser->depth <= parser->field_depth) {
+        parser->has_link |= parser->field == FIELD_LOC && parser->fields[FIELD_LOC].length > 0;
+        parser->field = FIELD_NONE;
     }
-    if (xml->entry_depth > 0 && xml->depth <= xml->entry_depth) {
+    if (parser->entry_depth > 0 && parser->depth <= parser->entry_depth) {
         sitemap_entry_emit(parser);
-        xml->entry_depth = 0;
+        parser->entry_depth = 0;
     }
-    xml->depth -= xml->depth > 0 ? 1 : 0;
+    parser->depth--;
+    parser->is_stopped |= parser->depth == 0;
+    parser->report->is_broken |=
+        parser->depth < SITEMAP_OPEN_NAMES && parser->open[parser->depth] != key;
 }
 
-static void on_text(void *user, const xmlChar *text, int length)
+static HtmlTextMode sitemap_xml_start_tag(void *context, const HtmlTag *tag)
 {
-    SitemapParser *parser = user;
-    if (parser->xml.field != FIELD_NONE && length > 0) {
-        sitemap_field_append(parser, parser->xml.field, chars(text), (size_t)length);
-    }
-}
-
-/* Any entity but the five of XML: never declared, never expanded; the address it is in is refused.
- */
-static xmlEntityPtr on_entity(void *user, const xmlChar *name)
-{
-    SitemapParser *parser = user;
-    (void)name;
-    parser->is_refused |= parser->xml.field == FIELD_LOC || parser->xml.field == FIELD_GUID ||
-                          parser->report->kind == SITEMAP_ATOM;
-    return NULL;
-}
-
-/* No DTD is read and no default attribute or entity is taken over. */
-static void sitemap_xml_on_error(void *user, xmlErrorPtr error)
-{
-    SitemapParser *parser = user;
-    bool is_real = error->level >= XML_ERR_ERROR && error->domain == XML_FROM_PARSER;
-    if (!is_real) {
-        return;
-    }
-    parser->xml.n_errors++;
-    if (error->code == XML_ERR_NO_MEMORY) {
-        parser->result = RESULT_MEMORY;
-    }
-    /* Text was lost inside an address: half an address is another address. */
-    bool is_in_address = parser->xml.field == FIELD_LOC || parser->xml.field == FIELD_GUID;
-    if (is_in_address && !parser->xml.is_finishing && error->code != XML_ERR_TAG_NAME_MISMATCH) {
-        parser->is_refused = true;
-    }
-}
-
-Result sitemap_xml_begin(SitemapParser *parser)
-{
-    xmlSAXHandler handler = {
-        .initialized = XML_SAX2_MAGIC,
-        .getEntity = on_entity,
-        .startElementNs = on_start,
-        .endElementNs = on_end,
-        .characters = on_text,
-        .cdataBlock = on_text,
-        .serror = sitemap_xml_on_error,
-    };
-    SitemapXml *xml = &parser->xml;
-    xml->depth = 0;
-    xml->entry_depth = 0;
-    xml->field_depth = 0;
-    xml->field = FIELD_NONE;
-    xml->has_link = false;
-    xml->is_finishing = false;
-    xml->is_halted = false;
-    xml->n_errors = 0;
-    xml->tail_length = 0;
-    xml->context = xmlCreatePushParserCtxt(&handler, parser, NULL, 0, NULL);
-    if (xml->context == NULL) {
-        return RESULT_MEMORY;
-    }
-    /* It is UTF-8 by now, whatever it declares. */
-    (void)xmlCtxtUseOptions(xml->context, XML_PARSE_RECOVER | XML_PARSE_NONET | XML_PARSE_COMPACT |
-                                              XML_PARSE_IGNORE_ENC);
-    return RESULT_OK;
-}
-
-static void keep_tail(SitemapXml *xml, const char *bytes, size_t length)
-{
-    if (length >= sizeof xml->tail) {
-        memcpy(xml->tail, bytes + length - sizeof xml->tail, sizeof xml->tail);
-        xml->tail_length = sizeof xml->tail;
-        return;
-    }
-    size_t keep = sizeof xml->tail - length;
-    keep = keep < xml->tail_length ? keep : xml->tail_length;
-    memmove(xml->tail, xml->tail + xml->tail_length - keep, keep);
-    memcpy(xml->tail + keep, bytes, length);
-    xml->tail_length = keep + length;
-}
-
-void sitemap_xml_push(SitemapParser *parser, const char *bytes, size_t length)
-{
-    SitemapXml *xml = &parser->xml;
-    if (length > 0 && !xml->is_halted && !parser->is_stopped && parser->result == RESULT_OK) {
-        keep_tail(xml, bytes, length);
-        int code = xmlParseChunk(xml->context, bytes, (int)length, 0);
-        if (code == XML_ERR_NO_MEMORY || code == XML_PARSER_EOF) { /* the latter: no input buffer */
-            parser->result = RESULT_MEMORY;
-        } else if (xmlDictSize(xml->context->dict) > MAX_NAMES || xml->n_errors > MAX_ERRORS) {
-            parser->result = RESULT_LIMIT;
+    SitemapParser *parser = context;
+    if (!parser->is_stopped) {
+        if (parser->depth < SITEMAP_OPEN_NAMES) {
+            parser->open[parser->depth] = tag->key;
         }
-        xml->is_halted = xml->context->instate == XML_PARSER_EOF;
-    }
-}
-
-/* Whether the file was cut inside a tag, so that the text before it is whole. */
-static bool ends_in_tag(const SitemapXml *xml)
-{
-    for (size_t i = xml->tail_length; i > 0; i--) {
-        if (xml->tail[i - 1] == '<') {
-            return true;
-        }
-        if (xml->tail[i - 1] == '>') {
-            return false;
+        begin_element(parser, parser->markup.tag_name);
+        if (tag->self_closing) {
+            sitemap_xml_end_tag(parser, tag->id, tag->key);
         }
     }
-    return false;
+    return HTML_TEXT_DATA;
+}
+
+static uint32_t sitemap_xml_wanted(void *context, HtmlTagId id)
+{
+    (void)context;
+    (void)id;
+    return 0; /* names that HTML does not have are looked for as well */
+}
+
+/* There is none: no start tag asks for it. */
+static void sitemap_xml_raw(void *context, const HtmlTag *tag, HtmlTextMode mode, const char *from,
+                            const char *to, bool ended)
+{
+    (void)context;
+    (void)tag;
+    (void)mode;
+    (void)from;
+    (void)to;
+    (void)ended;
+}
+
+static bool sitemap_xml_has_cdata(void *context)
+{
+    (void)context;
+    return true;
+}
+
+const SkimReader *sitemap_xml_reader(void)
+{
+    static const SkimReader reader = {.wanted = sitemap_xml_wanted,
+                                      .start = sitemap_xml_start_tag,
+                                      .end = sitemap_xml_end_tag,
+                                      .text = sitemap_xml_text,
+                                      .raw = sitemap_xml_raw,
+                                      .has_cdata = sitemap_xml_has_cdata};
+    return &reader;
+}
+
+void sitemap_xml_begin(SitemapParser *parser)
+{
+    parser->is_xml = true;
+    parser->depth = 0;
+    parser->entry_depth = 0;
+    parser->field = FIELD_NONE;
+    parser->has_link = false;
+    parser->is_finishing = false;
+    parser->is_half_tag = false;
+    skim_stream_begin(&parser->markup, 0, true);
 }
 
 void sitemap_xml_end(SitemapParser *parser)
 {
-    SitemapXml *xml = &parser->xml;
-    if (!parser->is_stopped) {
-        xml->is_finishing = true;
-        (void)xmlParseChunk(xml->context, NULL, 0, 1);
-        if (xml->field != FIELD_NONE && !ends_in_tag(xml)) {
-            parser->is_refused |= xml->field == FIELD_LOC;
-            buffer_reset(&parser->fields[xml->field]);
-        }
-        if (xml->entry_depth > 0) {
-            sitemap_entry_emit(parser);
-        }
-        parser->report->is_broken |= xml->n_errors > 0 || xml->depth > 0;
+    parser->is_finishing = true;
+    bool is_in_tag = skim_stream_end(&parser->markup);
+    if (parser->is_stopped) {
+        return;
     }
-    if (xml->context->myDoc != NULL) {
-        xmlFreeDoc(xml->context->myDoc);
+    if (parser->field != FIELD_NONE && !is_in_tag) {
+        parser->is_refused |= parser->field == FIELD_LOC;
+        buffer_reset(&parser->fields[parser->field]);
     }
-    xmlFreeParserCtxt(xml->context);
-    xml->context = NULL;
+    if (parser->entry_depth > 0) {
+        sitemap_entry_emit(parser);
+    }
+    parser->report->is_broken = true;
 }
 
-/* ---- Sitemap entry ---- */
-
-/* Dates in sitemaps and feeds: parse/sitemap/sitemap.h. */
+/* ---- dates ---- */
 
 typedef struct Scan {
     const char *p;
@@ -744,7 +682,7 @@ static void sitemap_entry_give(SitemapParser *parser, const Buffer *loc)
     }
 }
 
-void sitemap_entry_emit(SitemapParser *parser)
+static void sitemap_entry_emit(SitemapParser *parser)
 {
     SitemapReport *report = parser->report;
     bool is_feed = report->kind == SITEMAP_RSS || report->kind == SITEMAP_ATOM;

@@ -61,7 +61,8 @@ typedef struct SkimReader {
     /* A start tag; returns how the text behind it is to be read. */
     HtmlTextMode (*start)(void *context, const HtmlTag *tag);
     void (*end)(void *context, HtmlTagId id, uint64_t key);
-    /* Text; decode: there may be character references in it. */
+    /* Text; decode: there may be character references in it. One that begins with "<" is that
+     * alone, which begins no tag, unless it is of a CDATA section (decode: false). */
     void (*text)(void *context, const char *from, const char *to, bool decode);
     /* What stands between a start tag and its end tag, when that is no markup; to is the end of the
      * text when the end tag is missing. */
@@ -207,7 +208,7 @@ SKIM_INLINE const char *skim_markup(const char *p, const char *end, const SkimRe
             return skim_past_bracket(p, end);
         }
     }
-    reader->text(context, start, p, false); /* just a "<" */
+    reader->text(context, start, p, true); /* just a "<" */
     return p;
 }
 
