@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -37,6 +38,22 @@ static inline size_t ascii_utf8_length(unsigned char lead)
         return lead < 0x80;
     }
     return 2 + (size_t)(lead >= 0xE0) + (size_t)(lead >= 0xF0);
+}
+
+/* Writes a code point as UTF-8, four bytes at most; returns how many. */
+static inline size_t ascii_put_utf8(uint32_t c, char out[4])
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    size_t n = c < 0x800 ? 2 : 3 + (size_t)(c >= 0x10000);
+    for (size_t i = n - 1; i > 0; i--) {
+        out[i] = (char)(0x80 | (c & 0x3F));
+        c >>= 6;
+    }
+    out[0] = (char)(0xF00u >> n | c);
+    return n;
 }
 
 /* Whether these bytes are the word, whatever their case; bytes may be NULL when length is 0. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/ascii.h"
+
 #define BUFFER_FIRST_BYTES 64
 
 void buffer_init(Buffer *buffer, size_t limit)
@@ -138,23 +140,7 @@ Result buffer_append_number(Buffer *buffer, int64_t number)
 Result buffer_append_code_point(Buffer *buffer, uint32_t c)
 {
     char bytes[4];
-    size_t n = 0;
-    if (c < 0x80) {
-        bytes[n++] = (char)c;
-    } else if (c < 0x800) {
-        bytes[n++] = (char)(0xC0 | c >> 6);
-    } else if (c < 0x10000) {
-        bytes[n++] = (char)(0xE0 | c >> 12);
-        bytes[n++] = (char)(0x80 | (c >> 6 & 0x3F));
-    } else {
-        bytes[n++] = (char)(0xF0 | c >> 18);
-        bytes[n++] = (char)(0x80 | (c >> 12 & 0x3F));
-        bytes[n++] = (char)(0x80 | (c >> 6 & 0x3F));
-    }
-    if (c >= 0x80) {
-        bytes[n++] = (char)(0x80 | (c & 0x3F));
-    }
-    return buffer_append(buffer, bytes, n);
+    return buffer_append(buffer, bytes, ascii_put_utf8(c, bytes));
 }
 
 Result buffer_vprintf(Buffer *buffer, const char *format, va_list arguments)

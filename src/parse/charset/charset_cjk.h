@@ -8,6 +8,7 @@
 #ifndef PARSE_CHARSET_CHARSET_CJK_H
 #define PARSE_CHARSET_CHARSET_CJK_H
 
+#include "base/core/ascii.h"
 #include "base/memory/buffer.h"
 
 /* Where decoders put code points: UTF-8 in a block on the stack, handed to the caller's Buffer when
@@ -40,29 +41,7 @@ static inline void charset_sink_put(CharsetSink *sink, uint32_t c)
     if (sink->used > CHARSET_BLOCK_BYTES - 4) {
         charset_sink_flush(sink);
     }
-    char *p = sink->block + sink->used;
-    if (c == 0) {
-        c = CHARSET_REPLACEMENT;
-    }
-    if (c < 0x80) {
-        p[0] = (char)c;
-        sink->used += 1;
-    } else if (c < 0x800) {
-        p[0] = (char)(0xC0 | c >> 6);
-        p[1] = (char)(0x80 | (c & 0x3F));
-        sink->used += 2;
-    } else if (c < 0x10000) {
-        p[0] = (char)(0xE0 | c >> 12);
-        p[1] = (char)(0x80 | (c >> 6 & 0x3F));
-        p[2] = (char)(0x80 | (c & 0x3F));
-        sink->used += 3;
-    } else {
-        p[0] = (char)(0xF0 | c >> 18);
-        p[1] = (char)(0x80 | (c >> 12 & 0x3F));
-        p[2] = (char)(0x80 | (c >> 6 & 0x3F));
-        p[3] = (char)(0x80 | (c & 0x3F));
-        sink->used += 4;
-    }
+    sink->used += ascii_put_utf8(c == 0 ? CHARSET_REPLACEMENT : c, sink->block + sink->used);
 }
 
 Result charset_decode_cjk(const char *encoding, const unsigned char *body, size_t length,

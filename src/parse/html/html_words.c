@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "parse/html/html.h"
+#include "parse/http/http_header.h"
 #include "parse/text/skim_scan.h"
 
 bool html_next_word(HtmlSlice *list, HtmlSlice *word)
@@ -128,44 +129,8 @@ unsigned html_link_flags(const char *rel, size_t rel_length, const char *type, s
 
 bool html_refresh_url(const HtmlSlice *content, HtmlSlice *url)
 {
-    const char *p = content->bytes;
-    const char *end = p + content->length;
-    while (p < end && ascii_is_space(*p)) {
-        p++;
-    }
-    const char *digits = p;
-    while (p < end && ((*p >= '0' && *p <= '9') || *p == '.')) {
-        p++;
-    }
-    if (p == digits || p == end || (*p != ';' && *p != ',' && !ascii_is_space(*p))) {
-        return false;
-    }
-    while (p < end && ascii_is_space(*p)) {
-        p++;
-    }
-    if (p < end && (*p == ';' || *p == ',')) {
-        p++;
-    }
-    while (p < end && ascii_is_space(*p)) {
-        p++;
-    }
-    if (end - p >= 3 && strncasecmp(p, "url", 3) == 0) {
-        const char *q = p + 3;
-        while (q < end && ascii_is_space(*q)) {
-            q++;
-        }
-        if (q < end && *q == '=') {
-            p = q + 1;
-            while (p < end && ascii_is_space(*p)) {
-                p++;
-            }
-        }
-    }
-    if (p < end && (*p == '"' || *p == '\'')) {
-        const char *close = memchr(p + 1, *p, (size_t)(end - p - 1));
-        end = close == NULL ? end : close;
-        p++;
-    }
-    *url = (HtmlSlice){.bytes = p, .length = (size_t)(end - p)};
-    return p < end;
+    int64_t seconds = 0;
+    return http_header_refresh(content->bytes, content->length, &seconds, &url->bytes,
+                               &url->length) &&
+           url->length > 0;
 }

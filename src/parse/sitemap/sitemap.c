@@ -116,7 +116,8 @@ static bool wants_more(const SitemapParser *parser)
 }
 
 /* The first piece should hold the XML declaration. */
-static void take_piece(SitemapParser *parser, const char *bytes, size_t length, bool is_last)
+static void sitemap_take_piece(SitemapParser *parser, const char *bytes, size_t length,
+                               bool is_last)
 {
     if (!parser->has_encoding) {
         parser->has_encoding = true;
@@ -137,7 +138,7 @@ static bool take_bytes(void *context, const char *bytes, size_t length)
     SitemapParser *parser = context;
     while (length > 0 && wants_more(parser)) {
         size_t n = length < PIECE_BYTES ? length : PIECE_BYTES;
-        take_piece(parser, bytes, n, false);
+        sitemap_take_piece(parser, bytes, n, false);
         bytes += n;
         length -= n;
     }
@@ -147,7 +148,7 @@ static bool take_bytes(void *context, const char *bytes, size_t length)
 static void sitemap_finish(SitemapParser *parser)
 {
     if (parser->has_encoding && !parser->is_stopped) {
-        take_piece(parser, NULL, 0, true);
+        sitemap_take_piece(parser, NULL, 0, true);
     }
     if (parser->is_xml) {
         sitemap_xml_end(parser);

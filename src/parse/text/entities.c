@@ -14,30 +14,6 @@ static const uint16_t c1_points[32] = {
     0x2039, 0x0152, 0,      0x017D, 0,      0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
     0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
 
-static size_t put_utf8(uint32_t c, char *out)
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xC0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 0x3F));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (char)(0xE0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 0x3F));
-        out[2] = (char)(0x80 | (c & 0x3F));
-        return 3;
-    }
-    out[0] = (char)(0xF0 | c >> 18);
-    out[1] = (char)(0x80 | (c >> 12 & 0x3F));
-    out[2] = (char)(0x80 | (c >> 6 & 0x3F));
-    out[3] = (char)(0x80 | (c & 0x3F));
-    return 4;
-}
-
 static size_t read_numeric(const char *p, size_t length, char *value, size_t *value_length)
 {
     size_t i = 2; /* behind "&#" */
@@ -65,7 +41,7 @@ static size_t read_numeric(const char *p, size_t length, char *value, size_t *va
     } else if (c >= 0x80 && c <= 0x9F && c1_points[c - 0x80] != 0) {
         c = c1_points[c - 0x80];
     }
-    *value_length = put_utf8(c, value);
+    *value_length = ascii_put_utf8(c, value);
     return i;
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/ascii.h"
+#include "parse/charset/charset_span.h"
 
 /* ---- The text of a Url while it is written from left to right ---- */
 
@@ -114,33 +114,10 @@ Result url_encode_append(Url *out, const char *bytes, size_t length, unsigned sa
     return RESULT_OK;
 }
 
-/* The length of the well-formed UTF-8 sequence at p, or 0 and in *bad the length of the maximal
- * ill-formed subpart, which becomes one U+FFFD (Encoding standard, UTF-8 decoder). */
+/* The length of the sequence at p, or 0 and in *bad what becomes one U+FFFD. */
 static size_t utf8_length(const unsigned char *p, const unsigned char *end, size_t *bad)
 {
-    unsigned char lead = *p;
-    if (lead < 0x80) {
-        return 1;
-    }
-    size_t need = ascii_utf8_length(lead);
-    *bad = 1;
-    if (lead < 0xC2 || lead > 0xF4) {
-        return 0;
-    }
-    /* No overlong forms, no surrogates, nothing above U+10FFFF. */
-    unsigned char least = lead == 0xE0 ? 0xA0 : 0x80;
-    least = lead == 0xF0 ? 0x90 : least;
-    unsigned char most = lead == 0xED ? 0x9F : 0xBF;
-    most = lead == 0xF4 ? 0x8F : most;
-    for (size_t i = 1; i < need; i++) {
-        if (p + i == end || p[i] < least || p[i] > most) {
-            *bad = i;
-            return 0;
-        }
-        least = 0x80;
-        most = 0xBF;
-    }
-    return need;
+    return *p < 0x80 ? 1 : charset_utf8_sequence(p, (size_t)(end - p), bad);
 }
 
 bool url_encode_is_clean(const char *input, size_t length)

@@ -1,5 +1,6 @@
 #include "parse/url/url_host.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,96 +96,22 @@ static bool parse_ipv4(const char *host, size_t length, uint32_t *address)
     return true;
 }
 
-/* The dotted IPv4 tail of an IPv6 address: four decimal bytes without leading zeros, to the end. */
-static bool parse_ipv6_tail(const char *p, const char *end, uint16_t pieces[2])
-{
-    for (int i = 0; i < 4; i++) {
-        if (i > 0) {
-            if (p == end || *p != '.') {
-                return false;
-            }
-            p++;
-        }
-        if (p == end || *p < '0' || *p > '9') {
-            return false;
-        }
-        unsigned value = (unsigned)(*p++ - '0');
-        while (p < end && *p >= '0' && *p <= '9') {
-            if (value == 0) {
-                return false;
-            }
-            value = value * 10 + (unsigned)(*p++ - '0');
-            if (value > 255) {
-                return false;
-            }
-        }
-        pieces[i / 2] = (uint16_t)(pieces[i / 2] * 256u + value);
-    }
-    return p == end;
-}
-
-/* Moves the pieces behind "::" to the end. */
-static void spread_ipv6(uint16_t pieces[IPV6_PIECES], int n, int compress)
-{
-    int n_tail = n - compress;
-    for (int i = 0; i < n_tail; i++) {
-        uint16_t piece = pieces[n - 1 - i];
-        pieces[n - 1 - i] = 0;
-        pieces[IPV6_PIECES - 1 - i] = piece;
-    }
-}
-
-/* The IPv6 parser of the standard; what is between the brackets. */
+/* What is between the brackets. The C library reads addresses as the standard does. */
 static bool parse_ipv6(const char *p, const char *end, uint16_t pieces[IPV6_PIECES])
 {
-    int n = 0;
-    int compress = -1;
-    memset(pieces, 0, IPV6_PIECES * sizeof *pieces);
-    if (end - p >= 2 && p[0] == ':' && p[1] == ':') {
-        p += 2;
-        compress = 0;
+    char text[INET6_ADDRSTRLEN] = "";
+    size_t length = (size_t)(end - p);
+    if (length >= sizeof text || memchr(p, '\0', length) != NULL) {
+        return false;
     }
-    while (p < end) {
-        if (n == IPV6_PIECES) {
-            return false;
-        }
-        if (*p == ':') {
-            if (compress >= 0 || n == 0) {
-                return false;
-            }
-            p++;
-            compress = n;
-            continue;
-        }
-        const char *piece_start = p;
-        unsigned value = 0;
-        while (p < end && p - piece_start < 4 && hex_value(*p) >= 0) {
-            value = value * 16 + (unsigned)hex_value(*p++);
-        }
-        if (p < end && *p == '.') {
-            if (p == piece_start || n > IPV6_PIECES - 2 ||
-                !parse_ipv6_tail(piece_start, end, &pieces[n])) {
-                return false;
-            }
-            n += 2;
-            break;
-        }
-        if (p == piece_start) {
-            return false;
-        }
-        pieces[n++] = (uint16_t)value;
-        if (p < end) {
-            if (*p != ':' || p + 1 == end) {
-                return false;
-            }
-            p++;
-        }
+    memcpy(text, p, length);
+    if (inet_pton(AF_INET6, text, pieces) != 1) {
+        return false;
     }
-    if (compress >= 0) {
-        spread_ipv6(pieces, n, compress);
-        return n < IPV6_PIECES;
+    for (size_t i = 0; i < IPV6_PIECES; i++) {
+        pieces[i] = ntohs(pieces[i]);
     }
-    return n == IPV6_PIECES;
+    return true;
 }
 
 /* The first longest run of at least two zero pieces; -1 and length 0 when there is none. */
@@ -279,7 +206,8 @@ Result url_host_append(Url *out, const char *input, size_t length)
 {
     if (input[0] == '[') {
         uint16_t pieces[IPV6_PIECES];
-        if (input[length - 1] != ']' || !parse_ipv6(input + 1, input + length - 1, pieces)) {
+        if (length < 2 || input[length - 1] != ']' ||
+            !parse_ipv6(input + 1, input + length - 1, pieces)) {
             return RESULT_INVALID;
         }
         return append_ipv6(out, pieces);
