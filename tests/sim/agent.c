@@ -100,7 +100,7 @@ static void stop(Agent *agent)
     }
     agent->commits += agent->crawl.cost.commits;
     agent->crawl.cost.commits = 0;
-    agent->n_leases = agent->n_forgotten = 0;
+    agent->n_leases = 0;
     agent->share.fails = agent->share.failed = false;
     sim_net_close(agent->net, agent->number);
     node_delete(agent->node);
@@ -298,11 +298,6 @@ static void take_lease(Agent *agent, const LeaseNotice *notice)
 /* What the node said while it worked. */
 static void take_news(Agent *agent)
 {
-    for (size_t i = 0; agent_is_member(agent) && i < agent->n_forgotten; i++) {
-        NodeNote note = {.kind = NODE_FORGET, .ticket = agent->forgotten[i]};
-        node_hear(agent->node, &note, agent_now(agent));
-    }
-    agent->n_forgotten = 0;
     if (agent_is_member(agent) && agent->edicts_are_new) {
         const Edict *edict = agent->edicts.n == 0 ? NULL : &agent->edicts.list[0];
         agent->edicts_are_new = false;
@@ -401,8 +396,7 @@ static MonoTime find_next(Agent *agent)
     if (agent->state == AGENT_AWAY) {
         return agent->start;
     }
-    if (agent->state == AGENT_MEMBER &&
-        (agent->n_leases > 0 || agent->n_forgotten > 0 || agent->edicts_are_new)) {
+    if (agent->state == AGENT_MEMBER && (agent->n_leases > 0 || agent->edicts_are_new)) {
         return agent->net->now;
     }
     bool crawls = agent->state == AGENT_MEMBER && !agent->share.failed;
@@ -448,5 +442,4 @@ void agent_close(Agent *agent)
     crawl_close(&agent->crawl, false);
     edicts_destroy(&agent->edicts);
     free(agent->leases);
-    free(agent->forgotten);
 }

@@ -69,8 +69,6 @@ typedef struct Agent {
     char told_text[1024];
     LeaseNotice *leases; /* of the node, for the workbench */
     size_t n_leases;
-    uint64_t *forgotten; /* tickets, for the node */
-    size_t n_forgotten;
     uint64_t arrived; /* blocks of others */
     uint64_t commits; /* of all processes */
     MonoTime began;   /* this process */

@@ -55,11 +55,13 @@ static void on_left(void *context, uint32_t host)
     (void)moves_chore_left(&agent->moves, host);
 }
 
-static void on_grown(void *context, uint16_t to, size_t bytes)
+static void on_note(void *context, NodeNote *note)
 {
     Agent *agent = context;
     if (agent_is_member(agent)) {
-        hear(agent, &(NodeNote){.kind = NODE_GROWN, .agent = to, .bytes = bytes});
+        hear(agent, note);
+    } else {
+        node_note_release(note);
     }
 }
 
@@ -69,51 +71,13 @@ static void on_arrived(void *context)
     agent->arrived++;
 }
 
-static void on_settled(void *context, const InboxItem *item)
+static void on_settled(void *context, InboxItem *item)
 {
-    Agent *agent = context;
-    if (agent_is_member(agent)) {
-        hear(agent,
-             &(NodeNote){.kind = NODE_SETTLED,
-                         .settled = {item->ticket, item->envelope.from, item->fault, item->taken}});
-    }
-}
-
-/* Said while the node works. */
-static void on_replaced(void *context, uint64_t ticket)
-{
-    Agent *agent = context;
-    agent->forgotten =
-        checked(reallocarray(agent->forgotten, agent->n_forgotten + 1, sizeof *agent->forgotten));
-    agent->forgotten[agent->n_forgotten++] = ticket;
-}
-
-static void on_table(void *context, const ClusterTable *table)
-{
-    Agent *agent = context;
-    if (agent_is_member(agent)) {
-        ClusterTable *copy = checked(calloc(1, sizeof *copy));
-        if (cluster_table_copy(copy, table) != RESULT_OK) {
-            abort();
-        }
-        hear(agent, &(NodeNote){.kind = NODE_TABLE, .table = copy});
-    }
-}
-
-static void on_settle(void *context, uint16_t to)
-{
-    Agent *agent = context;
-    if (agent_is_member(agent)) {
-        hear(agent, &(NodeNote){.kind = NODE_MOVED, .agent = to});
-    }
-}
-
-static void on_retold(void *context, uint16_t number)
-{
-    Agent *agent = context;
-    if (agent_is_member(agent)) {
-        hear(agent, &(NodeNote){.kind = NODE_RETOLD, .agent = number});
-    }
+    NodeNote note = {.kind = NODE_SETTLED,
+                     .text = item->reply_to,
+                     .settled = {item->envelope.from, item->fault, item->taken}};
+    item->reply_to = NULL;
+    on_note(context, &note);
 }
 
 /* ---- what the node has for the crawl
@@ -262,19 +226,13 @@ NodeSinks agent_node_sinks(Agent *agent)
 
 InboxSinks agent_inbox_sinks(Agent *agent)
 {
-    return (InboxSinks){
-        .context = agent, .arrived = on_arrived, .settled = on_settled, .replaced = on_replaced};
+    return (InboxSinks){.context = agent, .arrived = on_arrived, .settled = on_settled};
 }
 
 void agent_set_sinks(Agent *agent)
 {
     agent->cluster.context = agent;
-    agent->cluster.grown = on_grown;
-    agent->table.context = agent;
-    agent->table.committed = on_table;
-    agent->moves.context = agent;
-    agent->moves.settle = on_settle;
-    agent->moves.retold = on_retold;
+    agent->cluster.note = on_note;
     agent->share =
         (CrawlShare){.cluster = &agent->cluster,
                      .chores = {inbox_chore(agent->inbox_chore), acks_chore(&agent->acks),

@@ -31,14 +31,14 @@ static inline const char *agents_fixture_url(const char *host, const char *path)
     return url;
 }
 
-static inline void agents_fixture_grown(void *context, uint16_t to, size_t bytes)
+static inline void agents_fixture_note(void *context, NodeNote *note)
 {
     Agent *agent = context;
-    (void)to;
-    agent->grown += bytes;
+    agent->grown += note->bytes;
+    node_note_release(note);
 }
 
-static inline void agents_fixture_settled(void *context, const InboxItem *item)
+static inline void agents_fixture_settled(void *context, InboxItem *item)
 {
     Agent *agent = context;
     agent->settled++;
@@ -58,7 +58,7 @@ static inline void agents_fixture_open(Agent *agent, uint16_t self, const Cluste
         RESULT_OK);
     store_fixture_commit(&agent->ingest.tables, txn);
     agent->cluster.context = agent;
-    agent->cluster.grown = agents_fixture_grown;
+    agent->cluster.note = agents_fixture_note;
     inbox_init(&agent->inbox, NULL, &sinks);
     agent->takes = inbox_chore_new(&agent->inbox, &agent->cluster);
     acks_chore_init(&agent->acks, &agent->cluster);
@@ -174,7 +174,8 @@ static inline unsigned agents_fixture_carry(Agent *from, Agent *to, uint16_t nam
     Envelope envelope = {
         .from = from->cluster.self, .to = name, .blocks = rows.blocks, .sequence = rows.first};
     size_t length = blocks.length;
-    inbox_push(&to->inbox, inbox_item_new(1, &envelope, buffer_detach(&blocks), length));
+    inbox_push(&to->inbox,
+               inbox_item_new(strdup("asker"), &envelope, buffer_detach(&blocks), length));
     *range = acks_chore_range(name, &rows);
     return rows.blocks;
 }

@@ -267,7 +267,7 @@ static void push_record(World *w, const char *url, uint32_t epoch)
     size_t length = writer.block.length;
     char *bytes = malloc(length);
     memcpy(bytes, writer.block.data, length);
-    inbox_push(&w->agents[1].inbox, inbox_item_new(1, &envelope, bytes, length));
+    inbox_push(&w->agents[1].inbox, inbox_item_new(strdup("asker"), &envelope, bytes, length));
     agents_fixture_take(&w->agents[1], true);
     link_block_writer_destroy(&writer);
 }

@@ -35,24 +35,16 @@ static const IngestOptions options = {.config.schedule_levels = SCHEDULE_DEFAULT
                                       .config.scope_depth = 30,
                                       .config.fetch_max_redirects = 4};
 
-static void on_table(void *context, const ClusterTable *table)
-{
-    (void)context;
-    (void)table;
-}
-
 /* What the node does with it. */
-static void on_settle(void *context, uint16_t to)
+static void on_note(void *context, NodeNote *note)
 {
     const Mover *mover = context;
-    mover->world->settles++;
-    (void)cluster_table_settle(&mover->world->table, mover->self, to);
-}
-
-static void on_retold(void *context, uint16_t agent)
-{
-    const Mover *mover = context;
-    mover->world->retold += agent == 1;
+    if (note->kind == NODE_MOVED) {
+        mover->world->settles++;
+        (void)cluster_table_settle(&mover->world->table, mover->self, note->agent);
+    }
+    mover->world->retold += note->kind == NODE_RETOLD && note->agent == 1;
+    node_note_release(note);
 }
 
 static World *set_up(void)
@@ -65,11 +57,9 @@ static World *set_up(void)
         agents_fixture_open(&w->agents[i], i, &w->table, &options);
         *mover = (Mover){.world = w, .self = i};
         table_chore_init(&mover->table, &w->agents[i].cluster);
-        mover->table.committed = on_table;
+        w->agents[i].cluster.context = mover;
+        w->agents[i].cluster.note = on_note;
         moves_chore_init(&mover->moves, &w->agents[i].cluster);
-        mover->moves.context = mover;
-        mover->moves.settle = on_settle;
-        mover->moves.retold = on_retold;
         for (unsigned n = 0;
              n == 0 || cluster_table_owner_of_url(&w->table, w->hosts[i], strlen(w->hosts[i])) != i;
              n++) {
@@ -108,9 +98,6 @@ static void restart(World *w, uint16_t agent)
     Mover *mover = &w->movers[agent];
     moves_chore_destroy(&mover->moves);
     moves_chore_init(&mover->moves, &w->agents[agent].cluster);
-    mover->moves.context = mover;
-    mover->moves.settle = on_settle;
-    mover->moves.retold = on_retold;
 }
 
 /* The distributor has nothing in memory. */

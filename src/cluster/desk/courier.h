@@ -4,20 +4,18 @@
  *                           ^                                                     |
  *                           |  nobody there, refused, no answer: again later      |
  *                           '-----------------------------------------------------+
- * courier_answered
- *                                                                                 '--> committed:
- * acks
+ *                                               courier_answered: committed: acks <'
  *
- *   envelope --courier_arrived--> opened, checked, a ticket --CourierSinks.block--> inbox -->
- * ingest
- *       ^----- NODE_COMMITTED, or NODE_REFUSED ----- courier_settled <---------------- commits
+ *   envelope --courier_arrived--> opened, checked --CourierSinks.block--> inbox --> ingest
+ *       ^----- BLOCK_GOOD, or a BlockFault ----- courier_settled <---------- commits
  *
- * What: for each agent a few messages are in flight, each of consecutive rows. Ingest's acks chore
- * deletes the rows that were answered. A window bounds what a receiver holds of one sender, and the
- * rest waits here, on disk. What comes is handed on with a ticket, by which its sender is answered
- * once it is committed; what is refused is answered at once, counted by reason, and told.
+ * What: for each agent one message is in flight, of consecutive rows: all that wait by then, up to
+ * the window, so a message grows with what there is to send. Ingest's acks chore deletes the rows
+ * that were answered. The window bounds what a receiver holds of one sender, and the rest waits
+ * here, on disk. What comes is handed on with the subject by which its sender is answered once it
+ * is committed; what is refused is answered at once, counted by reason, and told.
  *
- * Owns: its records of what is in flight, tickets. Time is a parameter; belongs to one thread.
+ * Owns: its records of what is in flight. Time is a parameter; belongs to one thread.
  * Invariants:
  *  1. A row is in at most one message in flight.
  *  2. Rows that have been answered are not read again.
@@ -27,19 +25,19 @@
 
 #include "base/core/clock.h"
 #include "base/memory/heap.h"
-#include "base/memory/map.h"
 #include "cluster/desk/greet_desk.h"
 #include "cluster/link/inbox.h"
 #include "cluster/link/outbox.h"
 #include "cluster/message/node_link.h"
+#include "cluster/message/node_note.h"
 
-#define COURIER_WINDOW_MOST 32u /* messages in flight to one agent */
+#define COURIER_MESSAGE_MOST ((size_t)256 << 10) /* of blocks: a commit takes one in */
 
 typedef struct CourierOptions {
-    size_t message_bytes; /* of blocks; a message is sent when it has these */
+    size_t message_bytes; /* of blocks: so many do not wait for more */
     int64_t age_ms;       /* or when its first row waits so long */
     int64_t rest_ms;      /* between two to one agent that are not full */
-    size_t window_bytes;  /* in flight to one agent, but two messages in any case */
+    size_t window_bytes;  /* in flight to one agent, but message_bytes in any case */
     int64_t answer_ms;    /* without an answer for so long a message is sent again */
     int64_t again_ms;     /* after nobody was there, or a refusal */
 } CourierOptions;
@@ -56,8 +54,7 @@ typedef struct CourierSinks {
 
 typedef struct CourierStats {
     size_t agents_away; /* that have something waiting and are not there */
-    size_t in_flight;   /* messages */
-    uint64_t sent;
+    uint64_t sent;      /* messages */
     uint64_t repeated;
     uint64_t refused; /* blocks of others, and ours by others */
 } CourierStats;
@@ -69,15 +66,14 @@ typedef struct Courier {
     CourierOptions given;
     CourierOptions options; /* as the number of agents has it */
     EnvelopePacker *packer;
-    Map customers; /* by agent + 1 */
+    struct Customer **customers; /* by agent; owned, as they are */
+    uint32_t n;
     Heap due;
     uint64_t last_token;
-    Map tickets; /* to the subject of the answer, owned */
-    uint64_t last_ticket;
     Buffer blocks;
     uint64_t refused[BLOCK_FAULTS]; /* blocks of others, by reason */
     uint64_t refused_ours;          /* by others */
-    CourierStats stats;             /* but for agents_away and refused */
+    CourierStats stats;
 } Courier;
 
 /* options: window_bytes is that of all senders to one agent together. RESULT_MEMORY: it is to be
@@ -86,13 +82,11 @@ Result courier_init(Courier *courier, NodeLink *link, GreetDesk *greet,
                     const CourierOptions *options, const CourierSinks *sinks);
 void courier_destroy(Courier *courier);
 /* The number of agents: they share a window, and the more they are, the longer blocks are
- * collected. */
-void courier_set_agents(Courier *courier, uint32_t agents);
+ * collected. Of new ones rows may be there that an earlier process has left. RESULT_MEMORY. */
+Result courier_set_agents(Courier *courier, uint32_t agents, MonoTime now);
 
-/* A commit has put bytes for an agent into the outbox; RESULT_MEMORY: tell it again. */
-Result courier_grown(Courier *courier, uint16_t to, size_t bytes, MonoTime now);
-/* There may be rows for an agent that an earlier process has left. RESULT_MEMORY. */
-Result courier_look(Courier *courier, uint16_t to, MonoTime now);
+/* A commit has put bytes for an agent into the outbox. */
+void courier_grown(Courier *courier, uint16_t to, size_t bytes, MonoTime now);
 /* Nothing is in flight any more: the connection was lost. */
 void courier_lost(Courier *courier, MonoTime now);
 /* An agent is there (again): what waits for it goes. */
@@ -104,21 +98,12 @@ void courier_nobody(Courier *courier, uint64_t number, MonoTime now);
 
 /* A message to "in.N". */
 void courier_arrived(Courier *courier, const TransportEvent *event, MonoTime now);
-/* What was handed on came again, with another ticket: this one is not answered. */
-void courier_forget(Courier *courier, uint64_t ticket);
-/* What has become of a message that was handed on. */
-typedef struct BlockSettled {
-    uint64_t ticket;
-    uint16_t from;
-    BlockFault fault;
-    uint64_t taken; /* InboxItem.taken */
-} BlockSettled;
-void courier_settled(Courier *courier, const BlockSettled *settled);
+/* What has become of a message that was handed on: whoever waits for it is answered. */
+void courier_settled(Courier *courier, const BlockSettled *settled, const char *reply_to);
 
 /* Sends what is due. */
 void courier_work(Courier *courier, MonoTime now);
 /* When courier_work wants to be called next. */
 MonoTime courier_next(const Courier *courier);
-void courier_stats(const Courier *courier, CourierStats *stats);
 
 #endif

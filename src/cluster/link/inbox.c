@@ -2,15 +2,16 @@
 
 #include <stdlib.h>
 
-InboxItem *inbox_item_new(uint64_t ticket, const Envelope *envelope, char *blocks, size_t length)
+InboxItem *inbox_item_new(char *reply_to, const Envelope *envelope, char *blocks, size_t length)
 {
-    InboxItem *item = calloc(1, sizeof *item);
-    if (item != NULL) {
-        item->ticket = ticket;
-        item->envelope = *envelope;
-        item->blocks = blocks;
-        item->length = length;
+    InboxItem *item = reply_to == NULL || blocks == NULL ? NULL : calloc(1, sizeof *item);
+    if (item == NULL) {
+        free(reply_to);
+        free(blocks);
+        return NULL;
     }
+    *item = (InboxItem){
+        .reply_to = reply_to, .envelope = *envelope, .blocks = blocks, .length = length};
     return item;
 }
 
@@ -18,6 +19,7 @@ void inbox_item_delete(InboxItem *item)
 {
     if (item != NULL) {
         byte_gate_move(&item->share, NULL, 0);
+        free(item->reply_to);
         free(item->blocks);
         free(item);
     }
@@ -79,23 +81,20 @@ void inbox_push(Inbox *inbox, InboxItem *item)
     byte_gate_hand_on(&item->share);
     mutex_lock(&inbox->mutex);
     InboxItem *same = find_same(inbox, item);
-    uint64_t old = same == NULL ? 0 : same->ticket;
-    if (same != NULL) {
-        same->ticket = item->ticket;
-    } else {
+    bool is_new = same == NULL && inbox->n < INBOX_MOST;
+    if (is_new) {
         inbox_append(&inbox->waiting, item);
         inbox->n++;
         inbox->bytes += item->length;
+    } else if (same != NULL) {
+        char *former = same->reply_to;
+        same->reply_to = item->reply_to;
+        item->reply_to = former;
     }
     mutex_unlock(&inbox->mutex);
-    if (same != NULL) {
+    if (!is_new) {
         inbox_item_delete(item);
-        if (inbox->sinks.replaced != NULL) {
-            inbox->sinks.replaced(inbox->sinks.context, old);
-        }
-        return;
-    }
-    if (inbox->sinks.arrived != NULL) {
+    } else if (inbox->sinks.arrived != NULL) {
         inbox->sinks.arrived(inbox->sinks.context);
     }
 }

@@ -2,9 +2,10 @@
  *
  *   transport --inbox_push--> [waiting] --inbox_take--> ingest's chore --inbox_settle--> answered
  *
- * What: an item is one envelope, opened and checked (cluster/wire/link_block.h), and a ticket by
+ * What: an item is one envelope, opened and checked (cluster/wire/link_block.h), and the subject by
  * which its sender is answered. Items are answered behind the commit that holds what they say,
- * never before. One that comes again while the first waits takes its place, with the new ticket.
+ * never before. One that comes again while the first waits takes its place: the last request is
+ * answered. Beyond INBOX_MOST items what comes is dropped; its sender sends it again.
  *
  * Owns: the items, from inbox_push to inbox_settle. Bytes are counted at a gate from outside; while
  * it is closed the chore takes nothing, so senders get no answers and send no more.
@@ -17,9 +18,11 @@
 #include "base/thread/mutex.h"
 #include "cluster/wire/link_block.h"
 
+#define INBOX_MOST 100000u
+
 typedef struct InboxItem {
     struct InboxItem *next;
-    uint64_t ticket;   /* who is answered */
+    char *reply_to;    /* who is answered; owned, until `settled` takes it */
     Envelope envelope; /* who sent it */
     char *blocks;      /* owned */
     size_t length;
@@ -28,18 +31,16 @@ typedef struct InboxItem {
     ByteShare share;
 } InboxItem;
 
-/* Takes blocks (malloc'd). NULL without memory: blocks is still the caller's. */
-InboxItem *inbox_item_new(uint64_t ticket, const Envelope *envelope, char *blocks, size_t length);
+/* Takes reply_to and blocks (malloc'd), which may be NULL without memory; also when it is NULL for
+ * lack of memory itself. */
+InboxItem *inbox_item_new(char *reply_to, const Envelope *envelope, char *blocks, size_t length);
 void inbox_item_delete(InboxItem *item); /* NULL is allowed */
 
 typedef struct InboxSinks {
     void *context;
     void (*arrived)(void *context); /* something waits: the chore is due */
-    /* Committed, or refused (item->fault); takes nothing. */
-    void (*settled)(void *context, const InboxItem *item);
-    /* The item with this ticket came again: nobody waits for an answer to the ticket. NULL: none.
-     */
-    void (*replaced)(void *context, uint64_t ticket);
+    /* Committed, or refused (item->fault); may take item->reply_to, and leaves NULL then. */
+    void (*settled)(void *context, InboxItem *item);
 } InboxSinks;
 
 typedef struct InboxQueue {

@@ -20,7 +20,8 @@
  * with a head that says which crawl it belongs to and who sends it.
  *
  *   subject                 asked                       answered
- *   ragno.CRAWL.in.N        an envelope                 NodeVerdict
+ *   ragno.CRAWL.in.N        an envelope                 BLOCK_GOOD: all of it is on disk, and
+ *                                                       PeerMark.taken; or a BlockFault, 0
  *   ragno.CRAWL.lease.N     head, lines of a holder     the arbiter's answers
  *   ragno.CRAWL.hint.N      head, hints of an arbiter   (published)
  *   ragno.CRAWL.ask.N       head, NodeQuestion          depends on the question
@@ -44,13 +45,6 @@ extern const WireRecord node_lease_answer;
 extern const WireRecord node_lease_held;
 extern const WireRecord node_lease_hint;
 extern const WireRecord node_end_report;
-
-/* ---- blocks ---- */
-
-typedef enum NodeVerdict {
-    NODE_COMMITTED, /* all blocks of the envelope are on disk; BLOCK_GOOD, PeerMark.taken */
-    NODE_REFUSED    /* a BlockFault, 0 */
-} NodeVerdict;
 
 /* ---- questions ---- */
 

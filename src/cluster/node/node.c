@@ -139,8 +139,8 @@ static Result node_use_table(Node *node, const ClusterTable *table, MonoTime now
     if (rc == RESULT_OK) {
         rc = greet_desk_set(&node->greet, now);
     }
-    for (uint32_t i = 0; rc == RESULT_OK && i < table->n_agents; i++) {
-        rc = courier_grown(&node->courier, (uint16_t)i, 0, now); /* it knows them all */
+    if (rc == RESULT_OK) {
+        rc = courier_set_agents(&node->courier, table->n_agents, now);
     }
     if (rc == RESULT_OK) {
         rc = lease_desk_set(&node->leases, &node->keeper.table, now);
@@ -158,7 +158,6 @@ static Result node_use_table(Node *node, const ClusterTable *table, MonoTime now
     node->link.head.epoch = table->epoch;
     node->link.pace_ms = pace < NODE_PACE_MOST ? pace : NODE_PACE_MOST;
     watch_desk_set(&node->watch, now);
-    courier_set_agents(&node->courier, table->n_agents);
     key_changed(&node->keeper.key, now); /* it is to be confirmed */
     return RESULT_OK;
 }
@@ -226,9 +225,6 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
     node->state = NODE_MEMBER;
     node->next_look = now;
     node_set_table(node, &join->table, now);
-    for (uint32_t i = 0; i < join->table.n_agents; i++) {
-        (void)courier_look(&node->courier, (uint16_t)i, now); /* it knows all agents */
-    }
     if (node->link.up) {
         node_up(node, join->record_revision, now);
     }
@@ -684,20 +680,6 @@ void node_slept(Node *node, MonoTime now)
     }
 }
 
-void node_note_release(NodeNote *note)
-{
-    free(note->text);
-    errand_answer_delete(note->answer);
-    if (note->table != NULL) {
-        cluster_table_destroy(note->table);
-        free(note->table);
-    }
-    if (note->edicts != NULL) {
-        edicts_destroy(note->edicts);
-        free(note->edicts);
-    }
-}
-
 static void node_take_note(Node *node, NodeNote *note, MonoTime now)
 {
     switch (note->kind) {
@@ -715,13 +697,10 @@ static void node_take_note(Node *node, NodeNote *note, MonoTime now)
         note->answer = NULL;
         break;
     case NODE_GROWN:
-        (void)courier_grown(&node->courier, note->agent, note->bytes, now); /* it is known */
+        courier_grown(&node->courier, note->agent, note->bytes, now);
         break;
     case NODE_SETTLED:
-        courier_settled(&node->courier, &note->settled);
-        break;
-    case NODE_FORGET:
-        courier_forget(&node->courier, note->ticket);
+        courier_settled(&node->courier, &note->settled, note->text);
         break;
     case NODE_RETOLD:
         greet_desk_retold(&node->greet, note->agent);
@@ -760,7 +739,7 @@ void node_stats(const Node *node, NodeStats *stats)
     LeaseArbiterStats arbiter;
     lease_arbiter_stats(node->leases.arbiter, &arbiter);
     lease_holder_stats(node->leases.holder, &stats->leases);
-    courier_stats(&node->courier, &stats->blocks);
+    stats->blocks = node->courier.stats;
     stats->leases.bytes += arbiter.bytes;
     stats->agents_awaited = node->limits.awaited;
 }

@@ -30,6 +30,7 @@
 #include "cluster/desk/lease_desk.h"
 #include "cluster/desk/limit_desk.h"
 #include "cluster/desk/mass_desk.h"
+#include "cluster/message/node_note.h"
 #include "cluster/whole/edicts.h"
 
 /* Node stats: the figures of a node.
@@ -117,40 +118,8 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now);
 /* Gives up what it holds, and says that it has stopped; LEFT when that is known, or soon after. */
 void node_leave(Node *node, MonoTime now);
 
-/* What the other parts of the crawl have for a member. */
-typedef enum NodeNoteKind {
-    NODE_WANT,    /* of the frontier (lease_holder.h): address, ticket */
-    NODE_RELEASE, /* address, time */
-    NODE_ASK,     /* of the frontier (errand_desk.h): ticket is the host that asks; text, a URL */
-    NODE_FETCHED, /* ticket, answer; it may be NULL */
-    NODE_GROWN,   /* of ingest: rows were committed for an agent; agent, bytes */
-    NODE_SETTLED, /* a block of another one is committed, or refused: settled */
-    NODE_FORGET,  /* a block came again, and has another ticket now: ticket */
-    NODE_RETOLD,  /* what an agent has lost is to be sent again, and that is committed: agent */
-    NODE_MOVED, /* the slots that are MOVING from here to an agent have been sent, all of them: said
-                   again until a table has it; agent */
-    NODE_TABLE, /* one of NodeSinks.new_table, or what was made of it, is committed: table */
-    NODE_ORDER, /* of an operator (edict_desk.h): ticket, edicts: a list of one */
-    NODE_APPLIED /* ticket: number of an edict; text about it */
-} NodeNoteKind;
-
-typedef struct NodeNote {
-    NodeNoteKind kind;
-    uint16_t agent;
-    IpAddress address;
-    uint64_t ticket;
-    MonoTime time;
-    size_t bytes;
-    BlockSettled settled;
-    char *text; /* owned, as the next three */
-    ErrandAnswer *answer;
-    ClusterTable *table;
-    Edicts *edicts;
-} NodeNote;
-
 /* Takes what the note owns; one that is no member has nothing to do with it. */
 void node_hear(Node *node, NodeNote *note, MonoTime now);
-void node_note_release(NodeNote *note);
 /* Time has passed that the clock did not count: leases and confirmations are void. */
 void node_slept(Node *node, MonoTime now);
 void node_stats(const Node *node, NodeStats *stats);

@@ -273,11 +273,13 @@ void cluster_part_tell(ClusterPart *part, uint64_t ticket, ErrandAnswer *answer)
     cluster_mail_note(&part->mail, &note);
 }
 
-static void on_grown(void *context, uint16_t to, size_t bytes)
+static void on_note(void *context, NodeNote *note)
 {
     ClusterPart *part = context;
-    NodeNote note = {.kind = NODE_GROWN, .agent = to, .bytes = bytes};
-    cluster_mail_note(&part->mail, &note);
+    if (note->kind == NODE_TABLE && part->mass != NULL) {
+        (void)mass_set_table(part->mass, note->table); /* without memory the older one decides */
+    }
+    cluster_mail_note(&part->mail, note);
 }
 
 static void on_arrived(void *context)
@@ -286,51 +288,13 @@ static void on_arrived(void *context)
     ingest_wake(part->bonds.ingest);
 }
 
-static void on_settled(void *context, const InboxItem *item)
+static void on_settled(void *context, InboxItem *item)
 {
     ClusterPart *part = context;
     NodeNote note = {.kind = NODE_SETTLED,
-                     .settled = {item->ticket, item->envelope.from, item->fault, item->taken}};
-    cluster_mail_note(&part->mail, &note);
-}
-
-static void on_replaced(void *context, uint64_t ticket)
-{
-    ClusterPart *part = context;
-    NodeNote note = {.kind = NODE_FORGET, .ticket = ticket};
-    cluster_mail_note(&part->mail, &note);
-}
-
-static void on_table(void *context, const ClusterTable *table)
-{
-    ClusterPart *part = context;
-    ClusterTable *copy = malloc(sizeof *copy);
-    if (copy == NULL) {
-        return;
-    }
-    cluster_table_init(copy);
-    if (part->mass != NULL) {
-        (void)mass_set_table(part->mass, table); /* without memory the older one decides */
-    }
-    NodeNote note = {.kind = NODE_TABLE, .table = copy};
-    if (cluster_table_copy(copy, table) == RESULT_OK) {
-        cluster_mail_note(&part->mail, &note);
-    } else {
-        free(copy);
-    }
-}
-
-static void on_settle(void *context, uint16_t to)
-{
-    ClusterPart *part = context;
-    NodeNote note = {.kind = NODE_MOVED, .agent = to};
-    cluster_mail_note(&part->mail, &note);
-}
-
-static void on_retold(void *context, uint16_t agent)
-{
-    ClusterPart *part = context;
-    NodeNote note = {.kind = NODE_RETOLD, .agent = agent};
+                     .text = item->reply_to,
+                     .settled = {item->envelope.from, item->fault, item->taken}};
+    item->reply_to = NULL;
     cluster_mail_note(&part->mail, &note);
 }
 
@@ -472,8 +436,7 @@ static Result cluster_part_open_tables(ClusterPart *part)
 
 Result cluster_part_open(ClusterPart *part, Ingest *ingest, ByteGate *gate, Buffer *error)
 {
-    InboxSinks sinks = {
-        .context = part, .arrived = on_arrived, .settled = on_settled, .replaced = on_replaced};
+    InboxSinks sinks = {.context = part, .arrived = on_arrived, .settled = on_settled};
     part->bonds.ingest = ingest;
     part->opened = true;
     inbox_init(&part->inbox, gate, &sinks);
@@ -489,12 +452,7 @@ Result cluster_part_open(ClusterPart *part, Ingest *ingest, ByteGate *gate, Buff
         return rc;
     }
     part->ingest.context = part;
-    part->ingest.grown = on_grown;
-    part->table.context = part;
-    part->table.committed = on_table;
-    part->moves.context = part;
-    part->moves.settle = on_settle;
-    part->moves.retold = on_retold;
+    part->ingest.note = on_note;
     IngestChore chores[] = {inbox_chore(part->inbox_chore), acks_chore(&part->acks),
                             table_chore(&part->table), moves_chore(&part->moves)};
     ingest_set_cluster(ingest, &part->ingest);

@@ -270,6 +270,15 @@ static Result ingest_cluster_finish(IngestCluster *cluster, Batch *batch)
                : rc;
 }
 
+void ingest_cluster_note(const IngestCluster *cluster, NodeNote note)
+{
+    if (cluster->note == NULL) {
+        node_note_release(&note);
+    } else {
+        cluster->note(cluster->context, &note);
+    }
+}
+
 void ingest_cluster_end(IngestCluster *cluster, const Batch *batch, bool committed)
 {
     size_t place = 0;
@@ -279,8 +288,9 @@ void ingest_cluster_end(IngestCluster *cluster, const Batch *batch, bool committ
     if (committed) {
         cluster->totals = batch->shared;
         ingest_cluster_publish(cluster, &cluster->draft.state);
-        while (cluster->grown != NULL && outbox_draft_grown(&cluster->draft, &place, &to, &bytes)) {
-            cluster->grown(cluster->context, to, bytes);
+        while (outbox_draft_grown(&cluster->draft, &place, &to, &bytes)) {
+            ingest_cluster_note(cluster,
+                                (NodeNote){.kind = NODE_GROWN, .agent = to, .bytes = bytes});
         }
     }
     outbox_draft_end(&cluster->draft);

@@ -29,6 +29,7 @@
 #include "cluster/link/slot_duty.h"
 #include "cluster/link/stub.h"
 #include "cluster/link/via_table.h"
+#include "cluster/message/node_note.h"
 #include "cluster/table/cluster_table.h"
 #include "frontier/distributor/distributor.h"
 #include "frontier/sieve/sieve.h"
@@ -282,7 +283,8 @@ struct IngestCluster {
     _Atomic uint64_t outbox_blocks; /* as of the last commit; any thread may read them */
     _Atomic uint64_t outbox_bytes;
     void *context;
-    void (*grown)(void *context, uint16_t to, size_t bytes); /* after a commit: rows for an agent */
+    /* What the node is to hear of, after a commit; takes what the note owns. NULL: nobody hears. */
+    void (*note)(void *context, NodeNote *note);
 };
 
 /* Opens the tables in a write transaction, and reads the totals. On failure it is to be destroyed
@@ -290,6 +292,8 @@ struct IngestCluster {
 Result ingest_cluster_init(IngestCluster *cluster, uint16_t self, const ClusterTable *table,
                            MDB_txn *txn, MDB_dbi crawl);
 void ingest_cluster_destroy(IngestCluster *cluster);
+
+void ingest_cluster_note(const IngestCluster *cluster, NodeNote note);
 
 /* As of the last commit; any thread. */
 static inline uint64_t ingest_cluster_outbox_blocks(const IngestCluster *cluster)

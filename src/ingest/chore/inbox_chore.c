@@ -309,7 +309,12 @@ static void table_chore_ended(void *context, Result rc)
 {
     TableChore *chore = context;
     if (rc == RESULT_OK && cluster_table_copy(&chore->cluster->table, &chore->taken) == RESULT_OK) {
-        chore->committed(chore->context, &chore->cluster->table);
+        ClusterTable *copy = calloc(1, sizeof *copy);
+        if (copy != NULL && cluster_table_copy(copy, &chore->taken) == RESULT_OK) {
+            ingest_cluster_note(chore->cluster, (NodeNote){.kind = NODE_TABLE, .table = copy});
+        } else {
+            free(copy);
+        }
     }
 }
 

@@ -31,15 +31,13 @@ IngestChore inbox_chore(InboxChore *chore);
  * What: the table goes into the database with the next transaction. URLs of that transaction are
  * still divided by the table before it, so a transaction has one table.
  * Owns: the table that waits. The cluster is borrowed.
- * Threads: any thread may call table_chore_tell; the rest belongs to ingest, and so does the sink.
- */
+ * NODE_TABLE follows the commit.
+ * Threads: any thread may call table_chore_tell; the rest belongs to ingest. */
 
 typedef struct TableChore {
     IngestCluster *cluster;
-    void *context;
-    void (*committed)(void *context, const ClusterTable *table); /* borrowed */
-    Mutex mutex;                                                 /* RANK_TABLE; guards next */
-    ClusterTable next;                                           /* epoch 0: none waits */
+    Mutex mutex;        /* RANK_TABLE; guards next */
+    ClusterTable next;  /* epoch 0: none waits */
     ClusterTable taken; /* in this transaction; ingest's thread */
 } TableChore;
 

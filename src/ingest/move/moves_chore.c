@@ -549,7 +549,7 @@ static void moves_chore_end_retell(MovesChore *chore)
     tray_drop(&chore->lost, 1);
     chore->cluster->duty = chore->duty;
     chore->epoch = 0; /* it is planned anew */
-    chore->retold(chore->context, lost.agent);
+    ingest_cluster_note(chore->cluster, (NodeNote){.kind = NODE_RETOLD, .agent = lost.agent});
 }
 
 static void moves_chore_ended(void *context, Result rc)
@@ -577,7 +577,8 @@ static void moves_chore_ended(void *context, Result rc)
         chore->blocks_seen = ingest_cluster_outbox_blocks(chore->cluster);
         chore->again = mono_add_ms(mono_now(), SETTLE_MS);
         for (size_t i = 0; i < chore->n_settled; i++) {
-            chore->settle(chore->context, chore->settled[i]);
+            ingest_cluster_note(chore->cluster,
+                                (NodeNote){.kind = NODE_MOVED, .agent = chore->settled[i]});
         }
     }
     moves_chore_publish(chore);

@@ -4,9 +4,10 @@
  *           --> MOVES_HOSTS:  hosts of slots that leave are closed; of slots that came, opened
  *           --> MOVES_WAIT:   until the distributor has let them go; then each goes to the outbox
  *           --> MOVES_PAGES:  a walk over all pages: leave, adopt, tell (ingest/move/page_move.h)
- *           --> MOVES_SENT:   until the new owners have committed all of it; then the sink `settle`
+ *           --> MOVES_SENT:   until the new owners have committed all of it; then NODE_MOVED is
+ * said
  *           --> MOVES_NONE
- *   an agent has lost what it had --> its slots are to be told again --> a new plan; `retold`
+ *   an agent has lost what it had --> its slots are to be told again --> a new plan; NODE_RETOLD
  *
  * What: a table that changes the duties begins anew with MOVES_ROUTES, and so does a process. One
  * that does not goes on behind MOVES_ROUTES, since another agent may have no slots by it. What
@@ -16,11 +17,11 @@
  *
  * Owns: the plan, its place in it, the list of hosts that have not left. The cluster is borrowed.
  * Threads: any thread may call moves_chore_left and moves_chore_figures; the rest belongs to
- * ingest, and so does the sink.
+ * ingest.
  * Invariants:
  *  1. No page of a host is sent before the distributor has let the host go, with every result of it
  *     committed: so nobody fetches from it here when its new owner begins.
- *  2. settle is called for an agent only when every row that the walk has put into the outbox for
+ *  2. NODE_MOVED is said of an agent only when every row that the walk has put into the outbox for
  *     it was committed there; when this agent has no slot left, when the outbox is empty. */
 #ifndef INGEST_MOVE_MOVES_CHORE_H
 #define INGEST_MOVE_MOVES_CHORE_H
@@ -73,9 +74,6 @@ typedef struct MovesRetell {
 
 typedef struct MovesChore {
     IngestCluster *cluster;
-    void *context;
-    void (*retold)(void *context, uint16_t agent); /* after the commit of moves_chore_retell */
-    void (*settle)(void *context, uint16_t to);    /* said again until a table has it */
     uint64_t epoch; /* of the table that was looked at last; 0: none */
     SlotPlan plan;
     SlotPlan wanted; /* scratch */
@@ -90,7 +88,7 @@ typedef struct MovesChore {
     uint64_t blocks_seen; /* of the outbox, at the last look */
     uint16_t *settled;    /* agents that have everything, as of this piece; owned */
     size_t n_settled;
-    MonoTime again;      /* hosts are closed again; settle is said again */
+    MonoTime again;      /* hosts are closed again; NODE_MOVED is said again */
     Buffer text;         /* scratch */
     Tray left;           /* hosts (uint32_t) that the distributor has let go; without memory one is
                             lost, and asked for again */
@@ -106,7 +104,8 @@ void moves_chore_destroy(MovesChore *chore);
 /* DistributorSinks.left. True: the ingest thread should be woken. Without memory it is asked for
  * again. */
 bool moves_chore_left(MovesChore *chore, uint32_t host);
-/* Every URL of the agent is to be sent to it again; retold follows. Any thread. RESULT_MEMORY. */
+/* Every URL of the agent is to be sent to it again; NODE_RETOLD follows. Any thread. RESULT_MEMORY.
+ */
 Result moves_chore_retell(MovesChore *chore, uint16_t agent, uint64_t heard);
 void moves_chore_figures(MovesChore *chore, MovesFigures *figures);
 IngestChore moves_chore(MovesChore *chore);
