@@ -115,19 +115,13 @@ AuditHost *audit_hosts_find(AuditHosts *hosts, LogText origin, bool *is_new)
 
 AuditAddress *audit_hosts_find_address(AuditHosts *hosts, const IpAddress *ip, bool *is_new)
 {
-    MapKey key = ip_address_key(ip);
-    AuditAddress *address = map_get(&hosts->addresses, key);
-    *is_new = address == NULL;
-    if (address != NULL) {
-        return address;
+    size_t before = hosts->addresses.count;
+    AuditAddress *address = map_get_or_new(&hosts->addresses, ip_address_key(ip), sizeof *address);
+    *is_new = hosts->addresses.count > before;
+    if (*is_new) {
+        address->subject = no_request;
+        address->ip = *ip;
     }
-    address = calloc(1, sizeof *address);
-    if (address == NULL || map_put(&hosts->addresses, key, address) != RESULT_OK) {
-        free(address);
-        return NULL;
-    }
-    address->subject = no_request;
-    address->ip = *ip;
     return address;
 }
 

@@ -66,7 +66,7 @@ class Client:
         """How an agent answers an envelope: 0, or why it is refused."""
         answer = self.ask(f"ragno.{cluster.NAME}.in.{to}", message)
         head = answer[:-1].rstrip(bytes(range(0x80, 0x100)))  # behind it: how much was taken, a varint
-        return head[-1] if head[-2] else 0
+        return head[-1]
 
     def close(self):
         self.stream.close()

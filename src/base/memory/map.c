@@ -56,6 +56,19 @@ void *map_get(const Map *map, MapKey key)
     return map->count == 0 ? NULL : map->slots[map_find(map, key)].value;
 }
 
+void *map_get_or_new(Map *map, MapKey key, size_t bytes)
+{
+    void *value = map_get(map, key);
+    if (value == NULL) {
+        value = calloc(1, bytes);
+        if (value != NULL && map_put(map, key, value) != RESULT_OK) {
+            free(value);
+            value = NULL;
+        }
+    }
+    return value;
+}
+
 Result map_put(Map *map, MapKey key, void *value)
 {
     if (map->count + 1 > map->capacity / 4 * 3) {

@@ -39,6 +39,9 @@ void map_init(Map *map);
 void map_destroy(Map *map);
 /* NULL when the key is not there. */
 void *map_get(const Map *map, MapKey key);
+/* What is there, or a new value of so many zeroed bytes (from malloc), which is put there. NULL
+ * without memory: nothing changed. */
+void *map_get_or_new(Map *map, MapKey key, size_t bytes);
 /* Adds or replaces; value is not NULL. RESULT_MEMORY: nothing changed. */
 Result map_put(Map *map, MapKey key, void *value);
 /* Removes a key. Returns its value, or NULL when the key was not there. */

@@ -72,8 +72,9 @@ typedef enum LeaseAsk {
 typedef struct LeaseItem {
     LeaseAsk ask;
     IpAddress address;
-    uint64_t number; /* of a want: of the lease it has; 0: none that it knows of */
-    int64_t rest_ms; /* of a release: how long the address is to be left alone */
+    uint64_t number;          /* of a want: of the lease it has; 0: none that it knows of */
+    int64_t rest_ms;          /* of a release: how long the address is to be left alone */
+    struct LeaseClaim *claim; /* the holder's own (lease_holder.h); not in the message */
 } LeaseItem;
 
 typedef enum LeaseSaid {

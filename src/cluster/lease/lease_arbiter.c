@@ -1,7 +1,9 @@
 #include "cluster/lease/lease_arbiter.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/memory/array.h"
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
 
@@ -85,9 +87,7 @@ static MonoTime lease_floor_of(const LeaseFloor *floor, const IpAddress *address
 
 /* ---- Lease arbiter ---- */
 
-/* Who waits, in order of coming. */
 typedef struct Waiter {
-    struct Waiter *next;
     LeaseClient client;
     MonoTime heard;
 } Waiter;
@@ -102,8 +102,8 @@ typedef struct Lease {
     bool holder_knows;   /* that others wait, or will be told by an answer */
     bool offered;        /* to the first waiter */
     MonoTime offer_end;
-    Waiter *first;
-    Waiter *last;
+    Waiter *waiters; /* in order of coming; owned */
+    size_t n_waiters;
     struct Lease *next_foreign; /* while they are collected */
 } Lease;
 
@@ -121,9 +121,7 @@ struct LeaseArbiter {
     Map clients;   /* by agent + 1 */
     Heap due;      /* leases */
     uint64_t last; /* number given */
-    size_t held;
     size_t waiters;
-    uint64_t turned_away;
 };
 
 static bool same_client(LeaseClient a, LeaseClient b)
@@ -140,7 +138,7 @@ static Lease *lease_of(HeapNode *node)
 static MonoTime lease_arbiter_due_of(const Lease *lease)
 {
     if (lease->number > 0) {
-        bool tell = lease->first != NULL && !lease->holder_knows;
+        bool tell = lease->n_waiters > 0 && !lease->holder_knows;
         MonoTime at_once = {0};
         return tell ? at_once : lease->busy_until;
     }
@@ -179,25 +177,14 @@ Result lease_arbiter_new(LeaseArbiter **out, const LeaseRules *rules, uint16_t s
     return RESULT_OK;
 }
 
-static void free_waiters(LeaseArbiter *arbiter, Lease *lease)
-{
-    while (lease->first != NULL) {
-        Waiter *waiter = lease->first;
-        lease->first = waiter->next;
-        free(waiter);
-        arbiter->waiters--;
-    }
-    lease->last = NULL;
-}
-
 static void lease_arbiter_forget(LeaseArbiter *arbiter, Lease *lease)
 {
     if (heap_holds(&lease->due)) {
         heap_remove(&arbiter->due, &lease->due);
     }
-    free_waiters(arbiter, lease);
-    arbiter->held -= lease->number > 0;
+    arbiter->waiters -= lease->n_waiters;
     (void)map_remove(&arbiter->leases, ip_address_key(&lease->address));
+    free(lease->waiters);
     free(lease);
 }
 
@@ -342,7 +329,7 @@ static Lease *lease_arbiter_find_or_add(LeaseArbiter *arbiter, const IpAddress *
     if (lease != NULL || arbiter->leases.count >= arbiter->most) {
         return lease;
     }
-    lease = calloc(1, sizeof *lease);
+    lease = map_get_or_new(&arbiter->leases, key, sizeof *lease);
     if (lease == NULL) {
         return NULL;
     }
@@ -350,71 +337,59 @@ static Lease *lease_arbiter_find_or_add(LeaseArbiter *arbiter, const IpAddress *
     lease->free_at = mono_later(now, lease_floor_of(&arbiter->floor, address));
     heap_node_init(&lease->due);
     if (heap_push(&arbiter->due, &lease->due, lease_arbiter_due_of(lease).ns, 0) != RESULT_OK) {
-        free(lease);
-        return NULL;
-    }
-    if (map_put(&arbiter->leases, key, lease) != RESULT_OK) {
-        heap_remove(&arbiter->due, &lease->due);
-        free(lease);
+        lease_arbiter_forget(arbiter, lease);
         return NULL;
     }
     return lease;
 }
 
-/* Takes a client out of those who wait; its node, or NULL. */
-static Waiter *unlink_waiter(LeaseArbiter *arbiter, Lease *lease, LeaseClient client)
+static void drop_waiter(LeaseArbiter *arbiter, Lease *lease, size_t i)
 {
-    Waiter *before = NULL;
-    Waiter *waiter = lease->first;
-    while (waiter != NULL && !same_client(waiter->client, client)) {
-        before = waiter;
-        waiter = waiter->next;
-    }
-    if (waiter == NULL) {
-        return NULL;
-    }
-    if (before == NULL) {
-        lease->first = waiter->next;
-        lease->offered = false;
-    } else {
-        before->next = waiter->next;
-    }
-    lease->last = lease->last == waiter ? before : lease->last;
-    waiter->next = NULL;
+    lease->offered = lease->offered && i > 0;
+    lease->n_waiters--;
+    memmove(&lease->waiters[i], &lease->waiters[i + 1],
+            (lease->n_waiters - i) * sizeof *lease->waiters);
     arbiter->waiters--;
-    return waiter;
 }
 
-static void append_waiter(LeaseArbiter *arbiter, Lease *lease, Waiter *waiter)
+/* Its place among those who wait, or their number. */
+static size_t find_waiter(const Lease *lease, LeaseClient client)
 {
-    if (lease->last == NULL) {
-        lease->first = waiter;
-    } else {
-        lease->last->next = waiter;
+    size_t i = 0;
+    while (i < lease->n_waiters && !same_client(lease->waiters[i].client, client)) {
+        i++;
     }
-    lease->last = waiter;
-    arbiter->waiters++;
+    return i;
+}
+
+static void unlink_waiter(LeaseArbiter *arbiter, Lease *lease, LeaseClient client)
+{
+    size_t i = find_waiter(lease, client);
+    if (i < lease->n_waiters) {
+        drop_waiter(arbiter, lease, i);
+    }
+}
+
+/* Without memory it asks again. */
+static void append_waiter(LeaseArbiter *arbiter, Lease *lease, Waiter waiter)
+{
+    arbiter->waiters +=
+        array_add(&lease->waiters, &lease->n_waiters, sizeof waiter, &waiter) == RESULT_OK;
 }
 
 /* Keeps its place when it waits already. */
 static void enqueue(LeaseArbiter *arbiter, Lease *lease, LeaseClient client, MonoTime now)
 {
-    for (Waiter *waiter = lease->first; waiter != NULL; waiter = waiter->next) {
-        if (same_client(waiter->client, client)) {
-            waiter->heard = now;
-            return;
-        }
+    size_t i = find_waiter(lease, client);
+    if (i < lease->n_waiters) {
+        lease->waiters[i].heard = now;
+    } else {
+        append_waiter(arbiter, lease, (Waiter){.client = client, .heard = now});
     }
-    Waiter *waiter = calloc(1, sizeof *waiter);
-    if (waiter != NULL) {
-        *waiter = (Waiter){.client = client, .heard = now};
-        append_waiter(arbiter, lease, waiter);
-    } /* without memory it asks again */
 }
 
-static void end_lease(LeaseArbiter *arbiter, Lease *lease, MonoTime free_at)
+static void end_lease(Lease *lease, MonoTime free_at)
 {
-    arbiter->held--;
     lease->number = 0;
     lease->holder_knows = false;
     lease->free_at = mono_later(lease->free_at, free_at);
@@ -423,14 +398,13 @@ static void end_lease(LeaseArbiter *arbiter, Lease *lease, MonoTime free_at)
 static LeaseAnswer grant(LeaseArbiter *arbiter, Lease *lease, LeaseClient client, MonoTime now)
 {
     bool fresh = lease->number == 0;
-    free(unlink_waiter(arbiter, lease, client));
-    arbiter->held += fresh;
+    unlink_waiter(arbiter, lease, client);
     lease->number = fresh ? ++arbiter->last : lease->number;
     lease->holder = client;
     lease->busy_until = mono_add_ms(now, lease_busy_ms(&arbiter->rules));
     lease->offered = false;
-    lease->holder_knows = lease->first != NULL;
-    return (LeaseAnswer){LEASE_GRANTED, lease->number, lease->first != NULL};
+    lease->holder_knows = lease->n_waiters > 0;
+    return (LeaseAnswer){LEASE_GRANTED, lease->number, lease->n_waiters > 0};
 }
 
 /* Whoever holds it and does not know asks without a number: its answer was lost. */
@@ -438,18 +412,18 @@ static LeaseAnswer lease_arbiter_want(LeaseArbiter *arbiter, Lease *lease, Lease
                                       uint64_t number, MonoTime now)
 {
     bool holds = lease->number > 0 && same_client(lease->holder, client);
-    bool first = lease->first == NULL || same_client(lease->first->client, client);
+    bool first = lease->n_waiters == 0 || same_client(lease->waiters[0].client, client);
     bool may = lease_floor_may_grant(&arbiter->floor, now) && !mono_before(now, lease->free_at);
     if (may &&
-        ((holds && (lease->first == NULL || number == 0)) || (lease->number == 0 && first))) {
+        ((holds && (lease->n_waiters == 0 || number == 0)) || (lease->number == 0 && first))) {
         return grant(arbiter, lease, client, now);
     }
     if (holds) { /* an extension that is refused; it may ask anew behind its release */
-        lease->holder_knows = lease->first != NULL;
+        lease->holder_knows = lease->n_waiters > 0;
     } else {
         enqueue(arbiter, lease, client, now);
     }
-    return (LeaseAnswer){.said = LEASE_WAIT, .others = lease->first != NULL};
+    return (LeaseAnswer){.said = LEASE_WAIT, .others = lease->n_waiters > 0};
 }
 
 Result lease_arbiter_learn(LeaseArbiter *arbiter, LeaseClient client, const LeaseHeld *held,
@@ -463,11 +437,10 @@ Result lease_arbiter_learn(LeaseArbiter *arbiter, LeaseClient client, const Leas
         return arbiter->leases.count >= arbiter->most ? RESULT_LIMIT : RESULT_MEMORY;
     }
     if (lease->number == 0) {
-        free(unlink_waiter(arbiter, lease, client));
+        unlink_waiter(arbiter, lease, client);
         lease->number = ++arbiter->last;
         lease->holder = client;
         lease->busy_until = until;
-        arbiter->held++;
     } else {
         /* It has said so before; or two agents say it, and neither is believed to be done. */
         lease->busy_until = mono_later(lease->busy_until, until);
@@ -479,10 +452,10 @@ Result lease_arbiter_learn(LeaseArbiter *arbiter, LeaseClient client, const Leas
 static void lease_arbiter_release(LeaseArbiter *arbiter, Lease *lease, LeaseClient client,
                                   const LeaseItem *item, MonoTime now)
 {
-    free(unlink_waiter(arbiter, lease, client));
+    unlink_waiter(arbiter, lease, client);
     if (lease->number > 0 && same_client(lease->holder, client)) {
         int64_t rest = item->rest_ms > 0 ? item->rest_ms : 0;
-        end_lease(arbiter, lease, mono_add_ms(now, rest + rest / LEASE_DRIFT + (rest > 0)));
+        end_lease(lease, mono_add_ms(now, rest + rest / LEASE_DRIFT + (rest > 0)));
     }
 }
 
@@ -497,7 +470,6 @@ LeaseAnswer lease_arbiter_ask(LeaseArbiter *arbiter, LeaseClient client, const L
                        : map_get(&arbiter->leases, ip_address_key(&item->address));
     LeaseAnswer answer = {.said = item->ask == LEASE_WANT ? LEASE_WAIT : LEASE_RELEASED};
     if (lease == NULL) {
-        arbiter->turned_away += item->ask == LEASE_WANT;
         return answer;
     }
     if (item->ask == LEASE_WANT) {
@@ -525,16 +497,13 @@ static void drop_sessions(LeaseArbiter *arbiter, uint16_t agent, uint64_t sessio
     size_t place_in_map = 0;
     Lease *lease = NULL;
     while ((lease = map_next(&arbiter->leases, &place_in_map)) != NULL) {
-        Waiter *waiter = lease->first;
-        while (waiter != NULL) {
-            Waiter *next = waiter->next;
-            if (is_former(waiter->client, agent, session)) {
-                free(unlink_waiter(arbiter, lease, waiter->client));
+        for (size_t i = lease->n_waiters; i > 0; i--) {
+            if (is_former(lease->waiters[i - 1].client, agent, session)) {
+                drop_waiter(arbiter, lease, i - 1);
             }
-            waiter = next;
         }
         if (lease->number > 0 && is_former(lease->holder, agent, dead_below)) {
-            end_lease(arbiter, lease, rested);
+            end_lease(lease, rested);
         }
         lease_arbiter_place(arbiter, lease);
     }
@@ -543,16 +512,9 @@ static void drop_sessions(LeaseArbiter *arbiter, uint16_t agent, uint64_t sessio
 bool lease_arbiter_hear(LeaseArbiter *arbiter, LeaseClient from, uint64_t number,
                         uint64_t dead_below, MonoTime now)
 {
-    MapKey key = map_key(from.agent + UINT64_C(1));
-    Client *client = map_get(&arbiter->clients, key);
-    if (client == NULL) {
-        client = calloc(1, sizeof *client);
-        if (client == NULL || map_put(&arbiter->clients, key, client) != RESULT_OK) {
-            free(client);
-            return false; /* it asks again */
-        }
-    }
-    if (from.session < client->session ||
+    Client *client =
+        map_get_or_new(&arbiter->clients, map_key(from.agent + UINT64_C(1)), sizeof *client);
+    if (client == NULL || from.session < client->session || /* without memory it asks again */
         (from.session == client->session && number <= client->number)) {
         return false;
     }
@@ -566,21 +528,14 @@ bool lease_arbiter_hear(LeaseArbiter *arbiter, LeaseClient from, uint64_t number
 
 /* ---- hints ---- */
 
-/* The first of those who wait and were heard of lately, or NULL. */
-static const Waiter *first_waiter(LeaseArbiter *arbiter, Lease *lease, MonoTime now)
+/* Whoever was not heard of lately waits no longer. True: somebody does. */
+static bool has_waiter(LeaseArbiter *arbiter, Lease *lease, MonoTime now)
 {
-    while (lease->first != NULL &&
-           mono_before(mono_add_ms(lease->first->heard, LEASE_WAITER_MS), now)) {
-        free(unlink_waiter(arbiter, lease, lease->first->client));
+    while (lease->n_waiters > 0 &&
+           mono_before(mono_add_ms(lease->waiters[0].heard, LEASE_WAITER_MS), now)) {
+        drop_waiter(arbiter, lease, 0);
     }
-    return lease->first;
-}
-
-/* Whoever did not take up an offer goes behind the others. */
-static void withdraw(LeaseArbiter *arbiter, Lease *lease)
-{
-    Waiter *waiter = unlink_waiter(arbiter, lease, lease->first->client);
-    append_waiter(arbiter, lease, waiter);
+    return lease->n_waiters > 0;
 }
 
 /* Does what is due for one address; true: *hint is to be sent. It may be forgotten. */
@@ -588,7 +543,7 @@ static bool lease_arbiter_serve(LeaseArbiter *arbiter, Lease *lease, MonoTime no
 {
     *hint = (LeaseHint){.address = lease->address};
     if (lease->number > 0 && !mono_before(now, lease->busy_until)) {
-        end_lease(arbiter, lease, now);
+        end_lease(lease, now);
     }
     if (lease->number > 0) {
         lease->holder_knows = true;
@@ -597,18 +552,19 @@ static bool lease_arbiter_serve(LeaseArbiter *arbiter, Lease *lease, MonoTime no
         lease_arbiter_place(arbiter, lease);
         return true;
     }
-    if (lease->offered) {
-        withdraw(arbiter, lease);
+    if (lease->offered) { /* whoever did not take it up goes behind the others */
+        Waiter waiter = lease->waiters[0];
+        drop_waiter(arbiter, lease, 0);
+        append_waiter(arbiter, lease, waiter);
     }
-    const Waiter *waiter = first_waiter(arbiter, lease, now);
-    if (waiter == NULL) {
+    if (!has_waiter(arbiter, lease, now)) {
         lease_arbiter_forget(arbiter, lease);
         return false;
     }
     lease->offered = true;
     lease->offer_end = mono_add_ms(now, LEASE_OFFER_MS);
     hint->kind = LEASE_OFFER;
-    hint->to = waiter->client;
+    hint->to = lease->waiters[0].client;
     lease_arbiter_place(arbiter, lease);
     return true;
 }
@@ -633,12 +589,8 @@ MonoTime lease_arbiter_next(const LeaseArbiter *arbiter)
     return lease_floor_may_grant(&arbiter->floor, next) ? next : MONO_NEVER;
 }
 
-void lease_arbiter_stats(const LeaseArbiter *arbiter, LeaseArbiterStats *stats)
+size_t lease_arbiter_bytes(const LeaseArbiter *arbiter)
 {
-    *stats = (LeaseArbiterStats){
-        .addresses = arbiter->leases.count,
-        .held = arbiter->held,
-        .bytes = arbiter->leases.count * (sizeof(Lease) + sizeof(HeapNode *)) +
-                 arbiter->leases.capacity * sizeof(MapSlot) + arbiter->waiters * sizeof(Waiter),
-        .turned_away = arbiter->turned_away};
+    return arbiter->leases.count * (sizeof(Lease) + sizeof(HeapNode *)) +
+           arbiter->leases.capacity * sizeof(MapSlot) + arbiter->waiters * sizeof(Waiter);
 }

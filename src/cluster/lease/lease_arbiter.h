@@ -71,12 +71,7 @@ bool lease_arbiter_hint(LeaseArbiter *arbiter, MonoTime now, LeaseHint *hint);
 /* When lease_arbiter_hint wants to be called next. */
 MonoTime lease_arbiter_next(const LeaseArbiter *arbiter);
 
-typedef struct LeaseArbiterStats {
-    size_t addresses; /* known */
-    size_t held;
-    size_t bytes;
-    uint64_t turned_away; /* wants beyond the bound */
-} LeaseArbiterStats;
-void lease_arbiter_stats(const LeaseArbiter *arbiter, LeaseArbiterStats *stats);
+/* Of memory, for what it knows. */
+size_t lease_arbiter_bytes(const LeaseArbiter *arbiter);
 
 #endif

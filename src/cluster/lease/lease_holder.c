@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/memory/array.h"
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
 
@@ -43,10 +44,8 @@ typedef struct LeasePeer {
     MonoTime not_before; /* the next one */
     LeaseClaim *first;   /* with something to send */
     LeaseClaim *last;
-    LeaseItem *items;    /* of the message in flight */
-    LeaseClaim **claims; /* and whose they are; the items of one stand together */
+    LeaseItem *items; /* of the message in flight; those of one claim stand together */
     size_t n;
-    size_t room; /* for so many */
 } LeasePeer;
 
 struct LeaseHolder {
@@ -65,19 +64,11 @@ struct LeaseHolder {
 
 static LeasePeer *lease_peer_find_or_add(LeaseHolder *holder, uint16_t agent)
 {
-    MapKey key = map_key(agent + UINT64_C(1));
-    LeasePeer *peer = map_get(&holder->peers, key);
-    if (peer != NULL) {
-        return peer;
-    }
-    peer = calloc(1, sizeof *peer);
-    if (peer != NULL) {
+    size_t before = holder->peers.count;
+    LeasePeer *peer = map_get_or_new(&holder->peers, map_key(agent + UINT64_C(1)), sizeof *peer);
+    if (holder->peers.count > before) {
         peer->agent = agent;
         heap_node_init(&peer->due);
-    }
-    if (peer == NULL || map_put(&holder->peers, key, peer) != RESULT_OK) {
-        free(peer);
-        return NULL;
     }
     return peer;
 }
@@ -124,49 +115,30 @@ static void lease_peers_queue(LeaseHolder *holder, LeaseClaim *claim)
     lease_peers_place(holder, peer);
 }
 
+/* Behind the others of the message; NULL without memory. */
 static LeaseItem *next_item(LeasePeer *peer, LeaseClaim *claim, LeaseAsk ask)
 {
-    LeaseItem *item = &peer->items[peer->n];
-    *item = (LeaseItem){.ask = ask, .address = claim->address};
-    peer->claims[peer->n++] = claim;
-    return item;
+    LeaseItem item = {.ask = ask, .address = claim->address, .claim = claim};
+    Result rc = array_add(&peer->items, &peer->n, sizeof item, &item);
+    return rc == RESULT_OK ? &peer->items[peer->n - 1] : NULL;
 }
 
+/* What does not fit into memory is said in a later message. */
 static void write_items(LeasePeer *peer, LeaseClaim *claim, MonoTime now)
 {
-    claim->messages += claim->leaves || claim->ask;
-    if (claim->leaves) {
-        LeaseItem *item = next_item(peer, claim, LEASE_RELEASE);
+    size_t before = peer->n;
+    LeaseItem *item = claim->leaves ? next_item(peer, claim, LEASE_RELEASE) : NULL;
+    if (item != NULL) {
         int64_t rest = mono_ms_between(now, claim->rest_end) + 1;
         item->rest_ms = rest > 0 ? rest : 0;
     }
-    if (claim->ask) {
-        LeaseItem *item = next_item(peer, claim, LEASE_WANT);
+    bool left = item != NULL || !claim->leaves; /* a want is never read before a release */
+    item = claim->ask && left ? next_item(peer, claim, LEASE_WANT) : NULL;
+    if (item != NULL) {
         item->number = claim->held ? claim->number : 0;
         claim->ask = false;
     }
-}
-
-/* Room for the items of one more claim. With many agents most peers have few: nothing is kept for
- * more. False without memory: they wait. */
-static bool peer_has_room(LeasePeer *peer)
-{
-    if (peer->n + 2 <= peer->room) {
-        return true;
-    }
-    size_t room = peer->room == 0 ? 4 : 2 * peer->room;
-    LeaseItem *items = reallocarray(peer->items, room, sizeof *items);
-    if (items == NULL) {
-        return false;
-    }
-    peer->items = items;
-    LeaseClaim **claims = reallocarray(peer->claims, room, sizeof *claims);
-    if (claims == NULL) {
-        return false;
-    }
-    peer->claims = claims;
-    peer->room = room;
-    return true;
+    claim->messages += peer->n > before;
 }
 
 /* Takes what waits into the peer's items; peer->n of them. Claims that have another arbiter by now
@@ -174,7 +146,7 @@ static bool peer_has_room(LeasePeer *peer)
 static void lease_peers_fill(LeaseHolder *holder, LeasePeer *peer, MonoTime now)
 {
     peer->n = 0;
-    while (peer->first != NULL && peer->n + 2 <= LEASE_ITEMS_MOST && peer_has_room(peer)) {
+    while (peer->first != NULL && peer->n + 2 <= LEASE_ITEMS_MOST) {
         LeaseClaim *claim = peer->first;
         peer->first = claim->next_queued;
         peer->last = peer->first == NULL ? NULL : peer->last;
@@ -223,7 +195,6 @@ void lease_holder_delete(LeaseHolder *holder)
     place = 0;
     while ((peer = map_next(&holder->peers, &place)) != NULL) {
         free(peer->items);
-        free(peer->claims);
         free(peer);
     }
     arbiters_destroy(&holder->arbiters);
@@ -269,7 +240,8 @@ static LeaseClaim *claim_of(LeaseHolder *holder, const IpAddress *address)
 
 static LeaseClaim *add_claim(LeaseHolder *holder, const IpAddress *address)
 {
-    LeaseClaim *claim = calloc(1, sizeof *claim);
+    MapKey key = ip_address_key(address);
+    LeaseClaim *claim = map_get_or_new(&holder->claims, key, sizeof *claim);
     if (claim == NULL) {
         return NULL;
     }
@@ -277,12 +249,7 @@ static LeaseClaim *add_claim(LeaseHolder *holder, const IpAddress *address)
     claim->arbiter = arbiters_find(&holder->arbiters, address);
     heap_node_init(&claim->timer);
     if (heap_push(&holder->timers, &claim->timer, MONO_NEVER.ns, 0) != RESULT_OK) {
-        free(claim);
-        return NULL;
-    }
-    if (map_put(&holder->claims, ip_address_key(address), claim) != RESULT_OK) {
-        heap_remove(&holder->timers, &claim->timer);
-        free(claim);
+        free(map_remove(&holder->claims, key));
         return NULL;
     }
     return claim;
@@ -458,9 +425,14 @@ static void lease_holder_take_answer(LeaseHolder *holder, LeaseClaim *claim, con
     }
 }
 
-/* What is still to be said goes into the next message. */
-static void lease_holder_settle(LeaseHolder *holder, LeaseClaim *claim)
+/* Behind the last item of a claim: what is still to be said goes into the next message. */
+static void lease_holder_settle(LeaseHolder *holder, const LeasePeer *peer, size_t i)
 {
+    LeaseClaim *claim = peer->items[i].claim;
+    if (i + 1 < peer->n && peer->items[i + 1].claim == claim) {
+        return;
+    }
+    claim->messages--;
     if (claim->leaves || claim->ask) {
         lease_peers_queue(holder, claim);
     }
@@ -481,15 +453,11 @@ void lease_holder_answer(LeaseHolder *holder, uint16_t from, uint64_t number,
     peer->number = 0;
     peer->silent = false;
     for (size_t i = 0; i < n; i++) {
-        if (peer->claims[i]->arbiter == from) {
-            lease_holder_take_answer(holder, peer->claims[i], &peer->items[i], &answers[i],
-                                     peer->sent, now);
+        LeaseClaim *claim = peer->items[i].claim;
+        if (claim->arbiter == from) {
+            lease_holder_take_answer(holder, claim, &peer->items[i], &answers[i], peer->sent, now);
         }
-        bool more = i + 1 < n && peer->claims[i + 1] == peer->claims[i];
-        if (!more) {
-            peer->claims[i]->messages--;
-            lease_holder_settle(holder, peer->claims[i]);
-        }
+        lease_holder_settle(holder, peer, i);
     }
     lease_peers_place(holder, peer);
 }
@@ -504,15 +472,11 @@ void lease_holder_nobody(LeaseHolder *holder, uint16_t to, uint64_t number, Mono
     peer->silent = true;
     peer->not_before = mono_add_ms(now, NOBODY_MS);
     for (size_t i = 0; i < peer->n; i++) {
-        LeaseClaim *claim = peer->claims[i];
-        bool more = i + 1 < peer->n && peer->claims[i + 1] == claim;
+        LeaseClaim *claim = peer->items[i].claim;
         if (peer->items[i].ask == LEASE_WANT) {
             claim->ask |= claim->wanted && (!claim->held || !claim->told);
         }
-        if (!more) {
-            claim->messages--;
-            lease_holder_settle(holder, claim);
-        }
+        lease_holder_settle(holder, peer, i);
     }
     lease_peers_place(holder, peer);
 }

@@ -83,17 +83,12 @@ Result outbox_draft_begin(OutboxDraft *draft, MDB_txn *txn, uint32_t epoch)
 
 static OutboxPage *page_of(OutboxDraft *draft, uint16_t to)
 {
-    MapKey key = map_key(to + UINT64_C(1));
     if (draft->last != NULL && draft->last->to == to) {
         return draft->last;
     }
-    OutboxPage *page = map_get(&draft->pages, key);
-    if (page == NULL) {
-        page = calloc(1, sizeof *page);
-        if (page == NULL || map_put(&draft->pages, key, page) != RESULT_OK) {
-            free(page);
-            return NULL;
-        }
+    size_t before = draft->pages.count;
+    OutboxPage *page = map_get_or_new(&draft->pages, map_key(to + UINT64_C(1)), sizeof *page);
+    if (draft->pages.count > before) {
         page->to = to;
         link_block_writer_init(&page->writer);
     }

@@ -736,10 +736,8 @@ void node_stats(const Node *node, NodeStats *stats)
     if (!node->begun) {
         return;
     }
-    LeaseArbiterStats arbiter;
-    lease_arbiter_stats(node->leases.arbiter, &arbiter);
     lease_holder_stats(node->leases.holder, &stats->leases);
     stats->blocks = node->courier.stats;
-    stats->leases.bytes += arbiter.bytes;
+    stats->leases.bytes += lease_arbiter_bytes(node->leases.arbiter);
     stats->agents_awaited = node->limits.awaited;
 }

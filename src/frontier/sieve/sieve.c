@@ -344,14 +344,12 @@ static Result on_element(void *context, uint64_t generation, const DrumKey *key,
         return RESULT_OK; /* counts as missing */
     }
     MapKey name = {.low = link.from, .high = generation << 32 | link.number};
-    Seen *seen = map_get(crawls, name);
+    size_t before = crawls->count;
+    Seen *seen = map_get_or_new(crawls, name, sizeof *seen);
     if (seen == NULL) {
-        seen = calloc(1, sizeof *seen);
-        Result rc = seen == NULL ? RESULT_MEMORY : map_put(crawls, name, seen);
-        if (rc != RESULT_OK) {
-            free(seen);
-            return rc;
-        }
+        return RESULT_MEMORY;
+    }
+    if (crawls->count > before) {
         *seen = (Seen){.page = link.from, .n_links = link.n_links};
     }
     seen->found++;
