@@ -669,6 +669,16 @@ static void flip_byte(const char *path, uint64_t at)
     (void)close(fd);
 }
 
+static Result see_element(void *context, uint64_t generation, const DrumKey *key,
+                          DrumBytes auxiliary)
+{
+    (void)context;
+    (void)generation;
+    (void)key;
+    (void)auxiliary;
+    return RESULT_OK;
+}
+
 static void damage_in_the_durable_part_is_never_silent(void)
 {
     const Geometry g = {DRUM_KEYS_NUMBERS, 4, 700, 1 << 20, false, false, true};
@@ -709,6 +719,58 @@ static void damage_in_the_durable_part_is_never_silent(void)
             CU_ASSERT(stats.merged < 400 || stats.damaged_elements > 0);
             setup_close(&setup);
         }
+        folder_remove(setup.place);
+    }
+}
+
+/* An owner's commit promises the blocks that no later block could promise, the last ones too. */
+static void damage_in_what_the_owner_committed_is_never_taken_for_a_torn_tail(void)
+{
+    const Geometry g = {DRUM_KEYS_NUMBERS, 4, 200, 1 << 20, false, false, true};
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        Setup setup;
+        Model model;
+        DrumStats stats;
+        uint64_t calls = 0;
+        char path[256];
+        prepare(&setup, &model, &g, seed);
+        CU_ASSERT_EQUAL_FATAL(setup_open(&setup), RESULT_OK);
+        for (unsigned i = 0; i < 100; i++) {
+            CU_ASSERT_EQUAL(model_step(&model, setup.drum), RESULT_OK);
+        }
+        CU_ASSERT_EQUAL(drum_persist(setup.drum), RESULT_OK);
+        DrumPosition committed = drum_position(setup.drum);
+        setup_close(&setup);
+        model_forget_queues(&model);
+        CU_ASSERT_TRUE_FATAL(find_bucket_file(setup.place, path, sizeof path));
+        uint64_t at = model_random(&model, committed.bytes - 12);
+        flip_byte(path, at < 8 ? at : at + 4);
+        if (seed % 2 == 1) { /* a tail that was not committed follows */
+            CU_ASSERT_EQUAL(truncate(path, (off_t)committed.bytes + 500), 0);
+        }
+        setup.options.dispatcher = (DrumDispatcher){.context = &calls,
+                                                    .unique_key_check = count_event,
+                                                    .duplicate_key_check = count_event,
+                                                    .unique_key_update = count_event,
+                                                    .duplicate_key_update = count_event,
+                                                    .update = count_event};
+        setup.options.committed = &committed;
+        setup.options.whole_blocks = true;
+        setup.options.skip_damaged = true;
+        DrumRecovery walked;
+        CU_ASSERT_EQUAL(drum_walk(setup.buckets_path, (DrumProgress){0, 0}, committed, see_element,
+                                  NULL, &walked),
+                        RESULT_OK);
+        CU_ASSERT_EQUAL_FATAL(setup_open(&setup), RESULT_OK);
+        CU_ASSERT_EQUAL(setup.recovery.torn_bytes, seed % 2 == 1 ? 500 : 0);
+        CU_ASSERT_EQUAL(setup.recovery.torn_elements, 0);
+        CU_ASSERT_EQUAL(drum_synchronize(setup.drum), RESULT_OK);
+        drum_stats(setup.drum, &stats);
+        uint64_t told = setup.recovery.damaged_elements + stats.damaged_elements;
+        CU_ASSERT_EQUAL(calls == 100, told == 0);
+        CU_ASSERT_EQUAL(walked.damaged_elements > 0, told > 0);
+        CU_ASSERT_EQUAL(walked.damaged_bytes > 0, told > 0);
+        setup_close(&setup);
         folder_remove(setup.place);
     }
 }
@@ -970,6 +1032,8 @@ UNIT_MAIN("drum",
            a_torn_tail_is_cut_off_and_what_is_left_is_a_prefix},
           {"damage in the durable part is never silent",
            damage_in_the_durable_part_is_never_silent},
+          {"damage in what the owner committed is never taken for a torn tail",
+           damage_in_what_the_owner_committed_is_never_taken_for_a_torn_tail},
           {"an unknown version and a second process are refused",
            an_unknown_version_and_a_second_process_are_refused},
           {"collecting goes on while another thread merges",

@@ -50,6 +50,16 @@ static uint64_t elements_left(const DrumFile *file)
     return elements;
 }
 
+/* What becomes of a bucket file, by its number, when the owner's last commit says up to where files
+ * count (`committed`) and the repository how far the merge is (`progress`):
+ *
+ *     removed, merged | waits, whole | waits, cut to committed.bytes | removed, not committed
+ *   ------------------+--------------+-------------------------------+-------------------------> n
+ *         progress.generation     committed.generation
+ *
+ * The one at progress.generation is continued behind progress.bucket. Without `committed` no file
+ * is unknown, and the checksums of the last one say where it ends. */
+
 /* Cuts off what the owner's last commit does not know of. A file that ends before it has lost
  * something that was durable. */
 static Result cut_uncommitted(const Recover *recover, uint64_t number)
@@ -100,6 +110,9 @@ static Result recover_generation(Recover *recover, uint64_t number)
     DrumFile *file = drum_file_new(recover->directory, number, options->keys, options->buckets);
     if (file == NULL) {
         return RESULT_MEMORY;
+    }
+    if (committed != NULL) { /* a position is told behind drum_persist, which syncs all files */
+        file->durable = number == committed->generation ? committed->bytes : UINT64_MAX;
     }
     rc = drum_file_recover(file, true, false, recovery);
     bool headless = rc == RESULT_DAMAGED || rc == RESULT_NOT_FOUND;
@@ -430,6 +443,8 @@ static Result accept(Drum *drum, DrumElement *element, const DrumBytes *auxiliar
     size_t head_bytes = drum_element_encode(head, drum->options.keys, element);
     size_t keys_bytes = head_bytes + element->key.bytes.length + element->value.length;
     size_t needed = keys_bytes + given.length;
+    /* Also before a block of its own, so that a bucket keeps the order of arrival. `needed` counts
+     * a distance that the flush makes 0, so it is too much rather than too little. */
     if (needed > drum->options.array_bytes - array->front - array->back) {
         rc = flush_array(drum, bucket);
         if (rc != RESULT_OK) {
@@ -550,6 +565,8 @@ Result drum_seal(Drum *drum)
     if (drum->sequence == 0) {
         return RESULT_OK;
     }
+    /* No sync: drum_persist, and the first bucket of a merge, sync a sealed file. Everything that
+     * may fail comes before the lists change, so a failed call may be repeated. */
     Result rc = flush_arrays(drum);
     if (rc != RESULT_OK) {
         return rc;
@@ -746,14 +763,16 @@ static Result drum_walk_file(Walk *walk, int directory, uint64_t number, uint64_
     if (file == NULL) {
         return RESULT_MEMORY;
     }
+    file->durable = bytes;
     Result rc = drum_file_recover(file, false, false, &found);
-    uint64_t reached = file->size < bytes ? file->size : bytes;
+    if (bytes != UINT64_MAX &&
+        (rc == RESULT_NOT_FOUND || (rc == RESULT_OK && file->size < bytes))) {
+        found.damaged_bytes += bytes - file->size;
+    }
     if (rc == RESULT_DAMAGED || rc == RESULT_NOT_FOUND) {
-        found.damaged_bytes = bytes == UINT64_MAX ? found.torn_bytes : bytes;
-        found.damaged_elements++;
+        found.damaged_elements += rc == RESULT_NOT_FOUND;
         rc = RESULT_OK;
     } else if (rc == RESULT_OK) {
-        found.damaged_bytes += bytes == UINT64_MAX ? found.torn_bytes : bytes - reached;
         walk->recovery->generations++;
         for (size_t i = 0; rc == RESULT_OK && i < file->n_blocks; i++) {
             if (file->blocks[i].offset < bytes) {

@@ -361,12 +361,20 @@ Result drum_file_read_auxiliaries(const DrumFile *file, const DrumBlock *block, 
     return read_section(file, block, true, bytes);
 }
 
-/* Finding the blocks of a bucket file that an earlier run left, and what is torn or damaged. */
+/* Finding the blocks of a bucket file that an earlier run left, and what is torn or damaged.
+ *
+ *   header  block  block  block  block | block  blo
+ *                                      ^ promised: the most that any header, or the owner's
+ *   <---------- loss is damage ------->|  commit, says was durable
+ *                                      |<-- loss is a torn tail -->
+ *
+ * A block is written with what was durable before it, so the last blocks of a file are promised by
+ * no header. Headers are all read first, because one far behind may promise the ones before it. */
 
 typedef struct Scan {
     DrumFile *file;
     uint64_t file_bytes;       /* of the file on disk */
-    uint64_t promised;         /* the largest durable size that a block header tells of */
+    uint64_t promised;         /* what is known to have been durable */
     uint64_t partial_elements; /* of blocks that reach behind the end of the file */
 } Scan;
 
@@ -507,6 +515,12 @@ static Result judge_blocks(Scan *scan, bool repair, bool everything, DrumRecover
         expected = drum_block_end(block);
     }
     free(bytes);
+    uint64_t whole = scan->promised < scan->file_bytes ? scan->promised : scan->file_bytes;
+    if (expected < whole) {
+        recovery->damaged_bytes += whole - expected;
+        recovery->damaged_elements++;
+        expected = whole;
+    }
     return drum_file_recover_cut_tail(scan, i, expected, repair, recovery);
 }
 
@@ -520,7 +534,7 @@ static Result judge_headless(Scan *scan, DrumRecovery *recovery)
     }
     if (scan->promised > 0) {
         recovery->damaged_bytes += scan->file_bytes;
-        recovery->damaged_elements += scan->file->elements;
+        recovery->damaged_elements += scan->file->elements > 0 ? scan->file->elements : 1;
         return RESULT_DAMAGED;
     }
     recovery->torn_bytes += scan->file_bytes;
@@ -537,7 +551,7 @@ Result drum_file_recover(DrumFile *file, bool repair, bool everything, DrumRecov
     if (file->fd < 0 || fstat(file->fd, &status) != 0) {
         return result_of_errno(errno);
     }
-    Scan scan = {.file = file, .file_bytes = (uint64_t)status.st_size};
+    Scan scan = {.file = file, .file_bytes = (uint64_t)status.st_size, .promised = file->durable};
     DrumFileHeader header = {0};
     Result rc = file_read_at(file->fd, &header, sizeof header, 0);
     if (rc != RESULT_OK && rc != RESULT_DAMAGED) {

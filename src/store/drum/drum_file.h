@@ -79,7 +79,8 @@ Result drum_file_sync(DrumFile *file);
 Result drum_file_sync_shared(const DrumFile *file);
 
 /* Opens the existing file of a new object and finds its blocks; tears are cut off the file when
- * repair is true, and added to recovery. everything: check all sections. RESULT_VERSION;
+ * repair is true, and added to recovery. file->durable is what the caller knows to be durable, 0
+ * when the blocks alone tell. everything: check all sections. RESULT_VERSION;
  * RESULT_NOT_FOUND: nothing durable is in it (a torn header); RESULT_IO, RESULT_MEMORY. Damage
  * inside the durable part is added to recovery and skipped. */
 Result drum_file_recover(DrumFile *file, bool repair, bool everything, DrumRecovery *recovery);
