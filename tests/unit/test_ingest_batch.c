@@ -4,6 +4,7 @@
 #include "store/pages/page_db_read.h"
 #include "ingest/batch/ingest_batch.h"
 #include "ingest/page/page_way.h"
+#include "folder_fixture.h"
 #include "ingest_fixture.h"
 #include "ingest/ingest_writer.h"
 #include "ingest/page/ingest_host.h"
@@ -905,7 +906,53 @@ static void addresses_count_once_whatever_commit_takes_them(void)
     host_places_destroy(&places);
 }
 
+/* A commit failed when the sieve had one of two links, and since then the first would be dropped:
+ * as a feed too many here, or as a link to a full domain. */
+static void a_page_whose_links_the_sieve_has_in_part_keeps_its_list(void)
+{
+    World *w = set_up();
+    char directory[128];
+    (void)snprintf(directory, sizeof directory, "%s.sieve", w->ingest.tables.path);
+    SieveOptions options = {.directory = directory,
+                            .db = w->ingest.tables.store.db,
+                            .crawl = w->ingest.tables.store.crawl,
+                            .memory_bytes = SIEVE_LEAST_MEMORY};
+    IngestSieve sieve = {.sieve = NULL};
+    SieveStats stats;
+    char urls[2][32] = {"http://b.example/feed", "http://c.example/"};
+    LinkInfo list[2] = {{.url = urls[0], .score = 1}, {.url = urls[1], .score = 1}};
+    uint8_t hops[2] = {'L', 'L'};
+    uint8_t kinds[2] = {link_kind_byte(&(PageLink){.kind = LINK_FEED}),
+                        link_kind_byte(&(PageLink){.kind = LINK_A})};
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
+    (void)result(w, FETCHED_PAGE, "http://a.example/", 200);
+    ParsedPage *page = w->pages[0];
+    page->parsed = true;
+    page->links = (ParsedLinks){
+        .list = list, .hops = hops, .kinds = kinds, .n = 2, .ticket = {.number = 1, .n_links = 1}};
+    Batch batch;
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, false);
+    CU_ASSERT_EQUAL_FATAL(sieve_open(&sieve.sieve, &options, txn), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(batch_init(&batch, &w->ingest.options, &w->ingest.tables.store,
+                                     w->ingest.log, &w->ingest.totals, txn, w->pages, w->n_pages),
+                          RESULT_OK);
+    batch.sieve = &sieve;
+    CU_ASSERT_EQUAL(page_way_apply(&batch), RESULT_OK);
+    sieve_stats(sieve.sieve, &stats);
+    CU_ASSERT_EQUAL(stats.pending, 1);
+    CU_ASSERT_EQUAL(page->links.ticket.n_links, 2);
+    page_db_txn_abort(w->ingest.tables.store.db, txn);
+    batch_destroy(&batch);
+    sieve_close(sieve.sieve);
+    page->links = (ParsedLinks){.n = 0};
+    parsed_page_delete(page);
+    folder_remove(directory);
+    tear_down(w);
+}
+
 UNIT_MAIN("ingest_batch",
+          {"a page whose links the sieve has in part keeps its list",
+           a_page_whose_links_the_sieve_has_in_part_keeps_its_list},
           {"a result and its links are one commit", a_result_and_its_links_are_one_commit},
           {"a retry stays scheduled and keeps its back-off",
            a_retry_stays_scheduled_and_keeps_its_back_off},

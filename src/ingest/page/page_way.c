@@ -414,8 +414,12 @@ static Result find_links(Batch *batch, ParsedPage *page, ContentKind kind, uint6
     LinkInfo *spelled = NULL;
     Result rc = ingest_find_duplicate(batch, page, kind, original, &same_links);
     bool duplicate = *original != PAGE_DB_NO_INDEX;
-    bool follow = !duplicate || !same_links || batch->options->config.parse_follow_duplicates;
-    if (rc == RESULT_OK && follow) {
+    /* When the commit before this one failed while the sieve took the links, the sieve counts on
+     * from a place in this list. What fills up meanwhile must not make the list shorter. */
+    bool begun = page->links.ticket.number != 0;
+    bool follow =
+        begun || !duplicate || !same_links || batch->options->config.parse_follow_duplicates;
+    if (rc == RESULT_OK && follow && !begun) {
         rc = host_groups_drop_links(batch, page);
         if (rc == RESULT_OK) {
             rc = linked_feeds_drop(batch, page);
