@@ -236,6 +236,8 @@ void ingest_writer_publish(IngestWriter *writer)
     }
 }
 
+/* Behind the commit: a batch that is tried again would count its pages twice. Patterns are kept in
+ * memory only, so a restart learns them anew. */
 static void note_yield(IngestWriter *writer, const Batch *batch)
 {
     static const char *const told[] = {
@@ -408,6 +410,18 @@ static Result prepare_log(IngestWriter *writer, const Batch *batch)
     return rc;
 }
 
+/* What stands outside the database, and when it counts:
+ *
+ *   before the commit  bucket files, WARC files  synced; the commit says where they end
+ *                      crawl.pending             written; the commit has its serial number
+ *   the commit
+ *   behind it          crawl.log, counters, trap patterns, the notice (ingest_writer_tell)
+ *
+ * Killed before the commit: the next start cuts the files, and drops the lines of crawl.pending.
+ * Killed behind it: the lines are taken from there, and the distributor finds by its walk what the
+ * notice would have said. An abort leaves the files as they are: the next try finds in page and
+ * sieve what was appended, and goes on behind it. */
+
 /* Tries to commit the collected pages and a piece of a chore (NULL: none) once. */
 static Result commit_once(IngestWriter *writer, const Work *work)
 {
@@ -424,7 +438,8 @@ static Result commit_once(IngestWriter *writer, const Work *work)
     }
     uint64_t refused[REFUSALS] = {0};
     if (rc == RESULT_OK) {
-        /* Refusals of the parsing threads become part of what is saved. */
+        /* Refusals of the parsing threads become part of what is saved; a try that fails gives them
+         * back, beside what has been counted meanwhile. */
         for (size_t i = 0; i < REFUSALS; i++) {
             refused[i] =
                 atomic_exchange_explicit(&writer->stats->refused[i], 0, memory_order_relaxed);

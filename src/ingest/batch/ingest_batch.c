@@ -222,7 +222,8 @@ static MapKey ingest_cluster_key_of(const char *url, size_t length)
     return (MapKey){.high = hash.high, .low = hash.low};
 }
 
-/* Without memory some are missing, and their paths end here. */
+/* Without memory some records are missing. For such a page nobody notes which page of the other
+ * agent led to it, so its path ends here. */
 static void index_arrivals(Arrivals *arrivals)
 {
     arrivals->best = malloc(sizeof *arrivals->best);
@@ -542,6 +543,18 @@ static Result look_for_woken(Batch *batch)
     return rc;
 }
 
+/* Ends what the stations and the chore have changed, in an order that each step needs:
+ *
+ *   hosts, groups, totals   the stations count in memory until here
+ *   woken                   while it is hungry: reads the schedule as it will be committed
+ *   sieve_save              syncs the bucket files, and writes how far they count
+ *   outbox                  writes the rows for other agents
+ *   archive_prepare         syncs the WARC files, and writes where they end
+ *   journal_sweep           last, because it writes in proportion to the rows of all the others
+ *
+ * So a commit never speaks of bytes of a file that are not on the disk. What a crash leaves is files
+ * that are longer than the commit says, never shorter. Both syncs are waited for with the write
+ * transaction open: they are a part of what a commit costs. */
 Result batch_finish(Batch *batch)
 {
     Result rc = RESULT_OK;

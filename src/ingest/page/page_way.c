@@ -291,6 +291,17 @@ PageSink ingest_sink(Batch *batch)
 
 /* ---- A page's way ---- */
 
+/* What holds between the stations:
+ *
+ * 1. Until write_down, idx2info has every page as it was before the batch. So batch_stored tells
+ *    what the answer is compared with, even in page_way_store of the last page.
+ * 2. page_db_write tells of its pages in the order of Batch.writes: the sink knows the write that it
+ *    is told of by counting them (Batch.n_begun).
+ * 3. A station may run again on the same ParsedPage, after an abort. What it writes into the page is
+ *    made anew each time from what parsing left (content_hash_of, page_way_judge), or does no harm
+ *    twice: links that were dropped stay dropped, records that were appended are gone from it.
+ * 4. Host records change in memory (batch_host) and are written once, by batch_finish. */
+
 #define RESULT_LOOK_UPS 6u /* host, schedule, bodies, near, payloads, captures */
 
 /* ---- archive: its WARC records ---- */
@@ -458,6 +469,11 @@ static void count_stored(Batch *batch, BatchHost *host, const FetchResult *fetch
     }
 }
 
+/* The order of the steps: the body that the page had is forgotten before its new one is entered,
+ * which replaces the page's own key, from which the old body is known (forget_own_key). Links are
+ * dropped before it is decided whether the sieve takes them, because their number decides. Nothing
+ * is added to Batch.writes before all steps are done: a write without its page would shift what the
+ * sink counts. */
 static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
 {
     ParsedPage *page = batch->pages[place];
