@@ -91,6 +91,17 @@ static Result drum_dispatch_bucket(DrumBucket *bucket, uint32_t number)
 
 /* ---- One merge ---- */
 
+/* The four passes over a bucket, and the order that each of them needs:
+ *
+ *   classify   by key: the repository is swept once, from its first leaf to its last
+ *   assign     by arrival: values such as indices follow the order in which keys appeared
+ *   put        by key again
+ *   dispatch   by arrival, so that auxiliaries are read as they lie in the file
+ *
+ * `before` carries what classify found over to dispatch. It takes eight bytes an element of the
+ * sixteen of scratch, which the sort no longer needs, and puts has the other half: a key is put
+ * once at most, however many elements it has. */
+
 #define PREFETCH_DISTANCE 16u
 
 /* ---- one bucket ---- */
@@ -99,6 +110,7 @@ static Result keep_stored(DrumMerge *merge, DrumBytes value, DrumReference *stat
 {
     Buffer *stored = &merge->bucket.stored;
     *state = drum_reference(stored->length, DRUM_TAG_STORED);
+    /* When nobody is told of values, only whether one is stored matters: all share one, empty. */
     if (!merge->wants_events && stored->length > 0) {
         *state = drum_reference(0, DRUM_TAG_STORED);
         return RESULT_OK;
@@ -449,6 +461,8 @@ void drum_sort(DrumPair *pairs, DrumPair *scratch, size_t n, DrumCompareRest res
     for (size_t i = 1; i < n; i++) {
         differing |= pairs[i].key ^ pairs[0].key;
     }
+    /* Bits above `top` are the same in all keys: those of one bucket share its number there. Six
+     * bits more than log2(n) leave n random keys with hardly a tie for the runs below. */
     unsigned top = differing == 0 ? 0 : 64 - (unsigned)__builtin_clzll(differing);
     unsigned wanted = 64 - (unsigned)__builtin_clzll(n) + 6;
     unsigned passes = ((wanted < top ? wanted : top) + DIGIT_BITS - 1) / DIGIT_BITS;

@@ -33,7 +33,12 @@
  *
  * A transaction that is not committed takes its own step back (journal_take_back): rows that it
  * appended, what it swept, the table that it emptied. Nothing else can have changed meanwhile,
- * since LMDB has one writer. */
+ * since LMDB has one writer.
+ *
+ * The index is no snapshot. It has rows that are not committed yet, and a row number may belong to
+ * another generation in the snapshot of a reader. So a reader takes from the index where to look,
+ * and from its own transaction what is there (journal_read): a row that its snapshot lacks, or that
+ * is of another word, is passed over, and `before` leads to the next older one. */
 
 typedef struct JournalEntry {
     uint64_t word;
@@ -422,7 +427,7 @@ static const Generation *journal_older(const Journal *journal, uint64_t number, 
     return found;
 }
 
-/* The number of the next row that may be the one; false: there is none. The lock is held for the
+/* The number of the next row to look at; false: there is none. The lock is held for the
  * index alone. Between two steps a generation may have moved on to another state, or be gone: a
  * walk knows it by its number, not by its place. */
 static bool journal_step(Journal *journal, uint32_t table, uint64_t word, JournalWalk *walk,
@@ -563,7 +568,9 @@ static int journal_write_row(Journal *journal, MDB_txn *txn, uint32_t number)
     MDB_val row;
     if (entry->table != JOURNAL_BODIES &&
         generation_newest(journal_active(journal), entry->word, entry->table) != 0) {
-        return 0; /* a newer one will be written */
+        /* The active generation has a newer one, which its own sweep writes. If that row is of
+         * this transaction, the two are committed, or taken back, together. */
+        return 0;
     }
     int rc = journal_read(txn, journal->dbis[1 - journal->active], number,
                           (JournalTable)entry->table, entry->word, &row);
@@ -662,7 +669,8 @@ static void journal_take_back(Journal *journal)
         generation_clear(active);
         return;
     }
-    /* Without memory for others the heads as they are must do: they are made anew in place. */
+    /* An abort must not fail for lack of memory, so the heads are filled anew in place. That costs
+     * a pass over the rows of the generation; aborts are rare (a full disk, no memory). */
     memset(active->heads, 0, active->n_heads * sizeof *active->heads);
     active->n_words = 0;
     for (uint32_t row = 1; row < active->n; row++) {
@@ -711,8 +719,10 @@ void journal_settle(Journal *journal, bool committed)
     } else if (past) {
         generation_clear(&journal->retired);
     }
-    /* The table of a generation that readers still look for is not used again, unless they take
-     * too long: what they find then is older than their snapshot. */
+    /* While a snapshot is old enough to need the retired index, the active generation may grow to
+     * twice its size, because the freeze would give the table and the place of that index to the
+     * next one. A reader that takes longer still loses it: it then finds rows of the tables as they
+     * were before the sweep, which are older than its snapshot. */
     size_t enough = journal_enough(journal) * (journal->retired.n > 0 ? 2 : 1);
     if (journal->most > 0 && active->n > enough && journal_frozen(journal)->n == 0) {
         journal_freeze(journal);

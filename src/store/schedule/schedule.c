@@ -11,7 +11,18 @@
 
 /* ---- The tables of a Schedule, and the bytes of their keys and values ---- */
 
-/* Finds the first key of host at or behind level; SCHEDULE_NO_LEVEL: there is none. */
+/* Both tables, and the list of removals that the journal keeps for a host:
+ *
+ *   schedule         (host 7, level 2) -> 11 15 90      gone of host 7: (2, 11) (2, 15) (2, 90)
+ *                    (host 7, level 5) -> 12 13
+ *   schedule_hosts   5 -> 7                             its best level without what is gone
+ *
+ * So whoever puts an entry into the list must look whether that has emptied a level
+ * (schedule_remove_later), and whoever empties the list has nothing to tell schedule_hosts
+ * (schedule_remove_gone). */
+
+/* Finds the first key of host at or behind level; SCHEDULE_NO_LEVEL: there is none. The cursor then
+ * stands at that key, and lmdb_rows_count says how many entries the level has. */
 static unsigned schedule_find_level(ScheduleWork *work, uint32_t host, unsigned level)
 {
     return schedule_work_find(work, host, level, 0, MDB_SET_RANGE) &&
@@ -212,6 +223,8 @@ static unsigned schedule_find_best(ScheduleWork *work, uint32_t host, const Sche
 static void schedule_put_at(ScheduleWork *work, uint32_t host, unsigned level, uint64_t index,
                             const ScheduleGone *gone, int64_t *change)
 {
+    /* 0 is never improved upon: without a list, a host that has the key has this level, or a better
+     * one, as its best already, and the look-up is saved. */
     unsigned best = gone->n == 0 ? 0 : schedule_find_best(work, host, gone);
     unsigned flags = MDB_NODUPDATA;
     if (!schedule_work_find(work, host, level, index, MDB_SET_KEY)) {
@@ -225,7 +238,7 @@ static void schedule_put_at(ScheduleWork *work, uint32_t host, unsigned level, u
     work->rows.value = (MDB_val){SCHEDULE_INDEX_BYTES, work->record.index};
     if (lmdb_rows_put(&work->rows, flags)) {
         *change += 1;
-        if (level < best) { /* else it was there, or had a better one */
+        if (level < best) {
             schedule_note_best(work, host, best, level);
         }
     }
@@ -246,8 +259,9 @@ static void schedule_remove_at(ScheduleWork *work, uint32_t host, unsigned level
     }
 }
 
-/* Removes what is in a list, and the list, which had `before` items in the journal. The level of
- * the host knows already. */
+/* Removes what is in a list, and the list, which had `before` items in the journal. The list is
+ * replaced by an empty one first: rows of the journal are not deleted, and one that stayed would be
+ * carried out again by the sweep. */
 static void schedule_remove_gone(ScheduleWork *work, uint32_t host, ScheduleGone *gone,
                                  size_t before)
 {
@@ -297,8 +311,10 @@ static void schedule_empty_list(ScheduleWork *work, uint32_t host, ScheduleGone 
     }
 }
 
-/* One change; returns the entries that it adds. What is in the list of the host is removed first if
- * that matters. */
+/* One change; returns the entries that it adds. What is in the list of the host is removed first
+ * when the change might meet it: an entry that is moved may be in the list, and one that is added
+ * again would be found in the table, and then be removed with the list. Any other addition leaves
+ * the list alone. */
 static int64_t schedule_change_entry(ScheduleWork *work, const ScheduleChange *c)
 {
     int64_t change = 0;
@@ -325,8 +341,9 @@ static int64_t schedule_change_entry(ScheduleWork *work, const ScheduleChange *c
 #define HANDLE_BITS 16u
 #define HANDLE_MASK ((1u << HANDLE_BITS) - 1)
 
-/* What a sweep of the journal does with the list of a host. The row stays until the sweep has
- * ended, so another one says that the list is empty. */
+/* What a sweep of the journal does with the list of a host. The row that was swept stays readable
+ * until all of its generation are, so schedule_remove_gone appends an empty list to the active
+ * generation. A sweep that is begun anew passes such a host over, since the active row is newer. */
 static int schedule_sweep_row(void *context, Journal *journal, MDB_txn *txn, uint64_t host,
                               const MDB_val *row)
 {
