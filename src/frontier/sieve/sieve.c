@@ -47,6 +47,23 @@ static inline bool sieve_link_read(DrumBytes auxiliary, SieveLink *link)
 
 #define TIME_STEP 64u /* lists between two looks at the clock */
 
+/* What a step does follows from where the merge stands, so that a step may end anywhere, and a
+ * process that was killed in the middle is followed by one that finds its place:
+ *
+ *   edge_buckets < progress.bucket   replay   a bucket that an earlier process merged: look-ups
+ *     |                                       only, to gather its edges again
+ *   edge_buckets = progress.bucket   merge    the next bucket, until none is left
+ *     | all edges are committed
+ *   sorting                          sort     the edges, into the order of their pages
+ *     |
+ *   sorted                           lists    page after page, from state->lists on
+ *     | no list is left
+ *   finished                         its commit ends the generation (sieve_merge_settle)
+ *
+ * An abort takes back progress, edges and position together. It shortens the edges to the n that
+ * were committed, which is possible only while they are in order of arrival: this is why the sort
+ * waits until all are. Sorted edges are never added to, so an abort moves `position` alone. */
+
 /* ---- events: what the look-up of a link came to ---- */
 
 /* The link of an element; false: its auxiliary is not one. */
@@ -84,6 +101,8 @@ static Result on_new(void *context, const DrumEvent *event)
     SieveLink link;
     PageMergeLink given;
     if (merge->replaying) {
+        /* The commit that merged this bucket gave each of its URLs an index, so the database has
+         * lost this one. Its page lacks an edge then, and gets no list. */
         merge->lost++;
         return RESULT_OK;
     }
@@ -107,6 +126,8 @@ static Result on_known(void *context, const DrumEvent *event)
     }
     PageMergeValue value = page_merge_read_value(event->previous);
     Result rc = RESULT_OK;
+    /* The element of a page without links stands under the key of the page itself (add_none). No
+     * link leads to it, so its path is not improved. */
     if (!merge->replaying && link.n_links > 0) {
         PageKey key = page_merge_read_key(event->key.bytes.bytes);
         rc = page_merge_seen(merge->pages, &key, value, &given);
@@ -582,6 +603,8 @@ static Result add_link(Sieve *sieve, const SievePage *page, const PageOrigin *or
     memcpy(auxiliary + sizeof link, url, length);
     Result rc = drum_check_update_with(sieve->drum, drum_key, (DrumBytes){&depth, 1},
                                        (DrumBytes){auxiliary, sizeof link + length});
+    /* Only now: a cache that knew the URL of an element that was not accepted would turn every
+     * later link to it into a mere check, and the URL would never be found. */
     if (rc == RESULT_OK) {
         url_cache_put(sieve->cache, fingerprint);
     }
@@ -670,6 +693,7 @@ MonoTime sieve_due(const Sieve *sieve, bool hungry)
     if (elements == 0) {
         return MONO_NEVER;
     }
+    /* Half of the numbers are left for the pages that are added before the merge begins. */
     if (hungry || drum_is_full(sieve->drum) || elements >= GENERATION_ELEMENTS ||
         sieve->number >= SIEVE_MAX_NUMBER / 2) {
         return at_once;
@@ -686,6 +710,10 @@ bool sieve_holds(const Sieve *sieve)
 Result sieve_merge(Sieve *sieve, MDB_txn *txn, const PageSink *sink, MonoTime until)
 {
     Result rc = RESULT_OK;
+    /* The links of a page are all in one generation, although a seal is not undone by an abort and
+     * a page whose sieve_add failed is added to once more: a chore runs behind all pages of its
+     * batch, so while a page has only some of its links here nothing seals. Numbers begin anew,
+     * because they tell apart the crawls of one generation only. */
     if (sieve->merge.drum_merge == NULL && drum_sealed_count(sieve->drum) == 0) {
         rc = drum_seal(sieve->drum);
         sieve->number = 0;
