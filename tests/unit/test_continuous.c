@@ -525,6 +525,24 @@ static void an_overloaded_host_serves_all_pages_in_turn(void)
     tear_down(w);
 }
 
+/* All that the host has to fetch is what the chore has just scheduled. */
+static void several_due_pages_wake_a_host_that_had_nothing_else(void)
+{
+    World *w = set_up(3, 1);
+    Batch batch;
+    seed_all(w);
+    visit(w, 3);
+    w->now_s += 40 * DAY; /* beyond policy.max_s: all are due */
+    begin(w, &batch, NULL, 0);
+    batch.hungry = true;
+    CU_ASSERT_EQUAL(w->chore.run(w->chore.context, &batch, MONO_NEVER), RESULT_OK);
+    CU_ASSERT_EQUAL(batch_finish(&batch), RESULT_OK);
+    CU_ASSERT_TRUE(batch.woke);
+    store_fixture_commit(&w->fixture, batch.txn);
+    batch_destroy(&batch);
+    tear_down(w);
+}
+
 static void what_the_command_built_is_what_the_crawl_does(void)
 {
     World *w = set_up(30, 30);
@@ -791,6 +809,8 @@ static void what_a_slow_host_cannot_use_others_get(void)
 }
 
 UNIT_MAIN("continuous",
+          {"several due pages wake a host that had nothing else",
+           several_due_pages_wake_a_host_that_had_nothing_else},
           {"what a slow host cannot use others get", what_a_slow_host_cannot_use_others_get},
           {"visits follow the rates through a hundred days of crashes",
            visits_follow_the_rates_through_a_hundred_days_of_crashes},

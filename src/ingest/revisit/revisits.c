@@ -58,7 +58,7 @@ static void note_url(BatchHost *host, unsigned level)
     if (!host->got_urls || level < host->best_level) {
         host->best_level = (uint8_t)level;
     }
-    host->got_urls = true;
+    host->got_urls++;
 }
 
 static Result schedule_page(const RevisitLine *line, const Batch *batch, BatchHost *host,
@@ -98,7 +98,6 @@ static Result is_owing(const RevisitLine *line, const Batch *batch, BatchHost *h
     return rc;
 }
 
-/* A page that is due goes into the schedule, or into the line of its host. */
 /* A page is due: it goes into the schedule, or to the end of its host's line. */
 static Result revisit_line_admit(const RevisitLine *line, const Batch *batch, BatchHost *host,
                                  const PageRef *page, const RevisitDue *due)
@@ -127,7 +126,6 @@ static Result revisit_line_admit(const RevisitLine *line, const Batch *batch, Ba
     return schedule_page(line, batch, host, page);
 }
 
-/* The next group of a line, when the host has nothing due left in the schedule. */
 /* Schedules the next group of the host's line, if no due page of the host is left in the schedule.
  * url is scratch memory. */
 static Result revisit_line_move_up(const RevisitLine *line, const Batch *batch, BatchHost *host,
@@ -318,9 +316,21 @@ static bool revisit_visit_is_same(const RevisitNote *a, const RevisitNote *b)
 
 /* ---- Revisits ---- */
 
+/* Where a page stands between two visits. Its row in the revisit table stays until the last arrow:
+ *
+ *   row --(due) take_due--> the host's line --revisit_line_move_up--> schedule, level 0 --> fetched
+ *    ^          '--- the line is empty, and the share not used up -----------^               |
+ *    '----------------------------------- revisits_note <-----------------------------------'
+ *
+ * The chore walks the rows in order of time. Up to `position` it has seen all of them, and their
+ * pages stand behind the first arrow. A row that is put at or before it would not be seen, so
+ * revisits_put moves it back, and rows in between are seen twice. That does no harm: a page in the
+ * schedule is known by its level, and a page in a line is put there again under the same key. For
+ * the same reason position is not stored, and a start begins with the earliest row. */
+
 #define LOOKS_PER_CLOCK 16u /* entries between two looks at the clock */
 #define RESTS_MAX       16u
-#define PIECE           1024u /* entries in one transaction: so much at most has to be synced */
+#define PIECE           1024u /* entries in one transaction: bounds what its commit has to sync */
 
 struct Revisits {
     RevisitsOptions options; /* without the policy */
@@ -442,7 +452,8 @@ static Result revisits_read_page(Revisits *revisits, const Batch *batch, uint64_
     return RESULT_OK;
 }
 
-/* The chore has to look again at what is due from time_s on. */
+/* The chore has to look again at what is due from time_s on. kept moves, too: after an abort it is
+ * the place to go back to, and one that is too early costs only look-ups. */
 static void look_back(Revisits *revisits, double time_s)
 {
     revisits->position =
@@ -483,6 +494,8 @@ static Result anchor(Revisits *revisits, const Batch *batch, const PageRef *page
     if (rc != RESULT_OK) {
         return rc;
     }
+    /* The rate that the command gave survives in the note: the row is replaced by one of wall time,
+     * which is how the chore knows at its next look that this page is anchored. */
     note.fixed_freq = built->freq;
     RevisitDue due = next_visit(revisits, batch, page, &note, page->last_crawl);
     double margin = policy_of(revisits)->margin;
@@ -791,7 +804,8 @@ Result revisits_end(Revisits *revisits, Batch *batch)
     Result rc = revisit_rows_line_count(revisits->line.table, batch->txn, &n_waiting);
     while (rc == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
         if (host->cleared && host->record.state == HOST_FULL) {
-            /* Due pages went with the others: they are found again from the start. */
+            /* Its due pages left the schedule with its other URLs, but their rows are there, before
+             * position. */
             look_back(revisits, 0);
             revisits->next_s = 0;
         }
