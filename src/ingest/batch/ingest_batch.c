@@ -552,9 +552,9 @@ static Result look_for_woken(Batch *batch)
  *   archive_prepare         syncs the WARC files, and writes where they end
  *   journal_sweep           last, because it writes in proportion to the rows of all the others
  *
- * So a commit never speaks of bytes of a file that are not on the disk. What a crash leaves is files
- * that are longer than the commit says, never shorter. Both syncs are waited for with the write
- * transaction open: they are a part of what a commit costs. */
+ * So a commit never speaks of bytes of a file that are not on the disk. What a crash leaves is
+ * files that are longer than the commit says, never shorter. Both syncs are waited for with the
+ * write transaction open: they are a part of what a commit costs. */
 Result batch_finish(Batch *batch)
 {
     Result rc = RESULT_OK;

@@ -180,7 +180,9 @@ static bool is_planned(const MovesChore *chore)
     return chore->epoch == chore->cluster->table.epoch;
 }
 
-/* By the table that decides now. What it asks for as the one before did goes on. */
+/* By the table that decides now. A plan that is the same goes on where it was, but by way of
+ * MOVES_ROUTES (place.after leads back): a walk over all pages is not begun again because an agent
+ * somewhere else joined. What is in memory only, `waits` and `left`, belongs to one plan. */
 static void make_plan(MovesChore *chore)
 {
     IngestCluster *cluster = chore->cluster;
@@ -269,7 +271,8 @@ static Result step_hosts(MovesChore *chore, Batch *batch, MovesPlace *place)
     return rc;
 }
 
-/* Those that the distributor has not let go are closed again: its notice may have been lost. */
+/* Those that the distributor has not let go are closed again: its notice may have been lost. Of
+ * more than HOSTS the others follow when these have left. */
 static Result close_again(MovesChore *chore, Batch *batch)
 {
     size_t place = 0;
@@ -360,7 +363,9 @@ static Result step_pages(MovesChore *chore, Batch *batch, MovesPlace *place)
     return rc == RESULT_OK && place->page >= n ? finish_walk(chore, batch, place) : rc;
 }
 
-/* Whether everything that the walk has put into the outbox for an agent was committed there. */
+/* Whether everything that the walk has put into the outbox for an agent was committed there. Rows
+ * leave the outbox in the order of their sequence, so the oldest that is left says it; sent_below
+ * was taken when the last piece of the walk was committed (begin_step). */
 static Result has_everything(MovesChore *chore, Batch *batch, uint16_t to, bool *has)
 {
     IngestCluster *cluster = chore->cluster;
@@ -505,7 +510,8 @@ static Result moves_chore_run(void *context, Batch *batch, MonoTime until)
     while (rc == RESULT_OK && goes_on) {
         MovesStep step = chore->next.step;
         rc = moves_chore_take_step(chore, batch, &chore->next, &goes_on);
-        /* Where rows of this transaction count, it has to be committed first. */
+        /* From MOVES_WAIT on, a step acts on what the one before has brought to others: hosts that
+         * the distributor heard of, rows with a sequence. So that must be committed first. */
         bool next_begins = step != chore->next.step && chore->next.step >= MOVES_WAIT;
         goes_on = goes_on && !next_begins && mono_before(mono_now(), until);
     }
@@ -548,7 +554,7 @@ static void moves_chore_end_retell(MovesChore *chore)
     (void)tray_get(&chore->lost, 0, &lost);
     tray_drop(&chore->lost, 1);
     chore->cluster->duty = chore->duty;
-    chore->epoch = 0; /* it is planned anew */
+    chore->epoch = 0; /* no table has it: it is planned anew */
     ingest_cluster_note(chore->cluster, (NodeNote){.kind = NODE_RETOLD, .agent = lost.agent});
 }
 
@@ -556,7 +562,7 @@ static void moves_chore_ended(void *context, Result rc)
 {
     MovesChore *chore = context;
     if (rc != RESULT_OK) {
-        return; /* the piece is done again */
+        return; /* the piece is done again from `place`; `waits` may name hosts of it already */
     }
     if (chore->retells) {
         moves_chore_end_retell(chore);

@@ -295,10 +295,10 @@ PageSink ingest_sink(Batch *batch)
  *
  * 1. Until write_down, idx2info has every page as it was before the batch. So batch_stored tells
  *    what the answer is compared with, even in page_way_store of the last page.
- * 2. page_db_write tells of its pages in the order of Batch.writes: the sink knows the write that it
- *    is told of by counting them (Batch.n_begun).
- * 3. A station may run again on the same ParsedPage, after an abort. What it writes into the page is
- *    made anew each time from what parsing left (content_hash_of, page_way_judge), or does no harm
+ * 2. page_db_write tells of its pages in the order of Batch.writes: the sink knows the write that
+ * it is told of by counting them (Batch.n_begun).
+ * 3. A station may run again on the same ParsedPage, after an abort. What it writes into the page
+ * is made anew each time from what parsing left (content_hash_of, page_way_judge), or does no harm
  *    twice: links that were dropped stay dropped, records that were appended are gone from it.
  * 4. Host records change in memory (batch_host) and are written once, by batch_finish. */
 
