@@ -504,7 +504,8 @@ static int rows_write_info(Copy *copy, PagePackEditor *editor, uint64_t index)
         }
         bytes = (MDB_val){copy->bytes.length, copy->bytes.data};
     }
-    return page_pack_editor_append(editor, index, &bytes);
+    page_pack_editor_append(editor, index, &bytes);
+    return editor->rows.code;
 }
 
 static int rows_write_infos(Copy *copy)
@@ -515,7 +516,7 @@ static int rows_write_infos(Copy *copy)
         PagePackEditor editor;
         uint64_t end =
             first + BATCH_ROWS < copy->d->n_pages ? first + BATCH_ROWS : copy->d->n_pages;
-        rc = page_pack_editor_begin(&editor, copy->write, copy->to_dbi, NULL);
+        page_pack_editor_begin(&editor, copy->write, copy->to_dbi, NULL);
         for (uint64_t i = first; rc == 0 && i < end; i++) {
             rc = rows_write_info(copy, &editor, i);
         }
@@ -613,7 +614,8 @@ static int rows_write_record_links(Copy *copy, PageLinksWriter *writer, uint64_t
             rc = rows_change_list(copy, index, &list, &length);
         }
         if (rc == 0) {
-            rc = page_links_writer_put(writer, index, list, length);
+            page_links_writer_put(writer, index, list, length);
+            rc = writer->rows.code;
         }
     }
     return rc == 0 && more < 0 ? MDB_CORRUPTED : rc;
@@ -633,7 +635,8 @@ static int rows_write_links(Copy *copy)
     }
     rc = mdb_cursor_get(copy->cursor, &key, &value, MDB_FIRST);
     while (rc == 0) {
-        int done = page_links_writer_begin(&writer, copy->write, copy->to_dbi);
+        int done = 0;
+        page_links_writer_begin(&writer, copy->write, copy->to_dbi);
         for (unsigned n = 0; done == 0 && rc == 0 && n < BATCH_ROWS; n++) {
             done = rows_write_record_links(copy, &writer, forget_number(key.mv_data, key.mv_size),
                                            &value);

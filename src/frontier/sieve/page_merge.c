@@ -173,11 +173,7 @@ Result page_merge_begin(PageMerge *merge, MDB_txn *txn, bool read_only, const Pa
         rc = mdb_cursor_open(txn, store->tables.hash2idx, &merge->sweep.cursor);
     }
     if (!read_only) {
-        int opened =
-            page_pack_editor_begin(&merge->infos, txn, store->tables.idx2info, store->journal);
-        if (rc == 0) {
-            rc = opened;
-        }
+        page_pack_editor_begin(&merge->infos, txn, store->tables.idx2info, store->journal);
     }
     return page_merge_result_of(rc, "open tables for a merge");
 }
@@ -229,8 +225,8 @@ Result page_merge_new_page(PageMerge *merge, const PageKey *key, PageMergeValue 
         node.level = state.level;
         node.flags = state.flags;
     }
-    return page_merge_result_of(page_node_append(&node, NULL, &merge->infos, &merge->scratch),
-                                "append a page");
+    page_node_append(&node, NULL, &merge->infos, &merge->scratch);
+    return page_merge_result_of(merge->infos.rows.code, "append a page");
 }
 
 Result page_merge_seen(PageMerge *merge, const PageKey *key, PageMergeValue value,
@@ -276,24 +272,12 @@ static int compare_keys(const void *a, const void *b)
 }
 
 /* Whether a path to a deep page is better than the stored one. */
-static int is_better(PageMerge *merge, const PageNode *node, bool *better)
+static bool is_better(PageMerge *merge, const PageNode *node)
 {
     MDB_val value;
     PageRecord record;
-    *better = true;
-    if (node->stored_depth < PAGE_MAX_DEPTH8) {
-        return 0;
-    }
-    int rc = page_pack_editor_get(&merge->infos, node->index, &value);
-    if (rc != 0) {
-        return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
-    }
-    if (!page_record_read(value.mv_data, value.mv_size, node->index, page_node_domain(node),
-                          &record)) {
-        return MDB_CORRUPTED;
-    }
-    *better = node->depth < record.depth;
-    return 0;
+    return node->stored_depth < PAGE_MAX_DEPTH8 ||
+           (page_node_read(node, &merge->infos, &value, &record) && node->depth < record.depth);
 }
 
 /* False: the sink stopped it. */
@@ -308,28 +292,25 @@ static bool page_merge_tell_improved(const PageMerge *merge, const PageNode *nod
 
 Result page_merge_flush(PageMerge *merge)
 {
-    int rc = 0;
+    const int *failed = &merge->infos.rows.code;
     size_t n = 0;
     if (merge->n_moved == 0) {
         return RESULT_OK;
     }
     qsort(merge->moved, merge->n_moved, sizeof *merge->moved, compare_moved);
-    for (size_t i = 0; rc == 0 && i < merge->n_moved; i++) {
+    for (size_t i = 0; *failed == 0 && i < merge->n_moved; i++) {
         PageNode *node = &merge->moved[i];
-        bool better = false;
-        if (n > 0 && merge->moved[n - 1].index == node->index) {
+        if ((n > 0 && merge->moved[n - 1].index == node->index) || !is_better(merge, node)) {
             continue;
         }
-        rc = is_better(merge, node, &better);
-        if (rc == 0 && better) {
-            node->crawl = PAGE_NODE_NO_CRAWL;
-            rc = page_node_rewrite(node, NULL, &merge->infos, &merge->scratch);
-            if (rc == 0 && !page_merge_tell_improved(merge, node)) {
-                return RESULT_CLOSED;
-            }
-            merge->moved[n++] = *node;
+        node->crawl = PAGE_NODE_NO_CRAWL;
+        page_node_rewrite(node, NULL, &merge->infos, &merge->scratch);
+        if (*failed == 0 && !page_merge_tell_improved(merge, node)) {
+            return RESULT_CLOSED;
         }
+        merge->moved[n++] = *node;
     }
+    int rc = *failed;
     qsort(merge->moved, n, sizeof *merge->moved, compare_keys);
     page_sweep_restart(&merge->sweep);
     for (size_t i = 0; rc == 0 && i < n; i++) {
@@ -352,16 +333,13 @@ Result page_merge_put_links(PageMerge *merge, uint64_t index, uint64_t *to, size
     if (buffer_reserve(scratch, (n + 3) * MAX_VARINT_SIZE) != RESULT_OK) {
         return RESULT_MEMORY;
     }
-    int rc = 0;
     if (!merge->links_open) {
         merge->links_open = true;
-        rc = page_links_writer_begin(&merge->links, merge->txn, merge->db->store->tables.links);
+        page_links_writer_begin(&merge->links, merge->txn, merge->db->store->tables.links);
     }
     uint8_t *list = (uint8_t *)scratch->data;
     size_t length = kinds ? page_links_encode_kinds(index, to, n_diff, n, list)
                           : page_links_encode(index, to, n_diff, n, list);
-    if (rc == 0) {
-        rc = page_links_writer_put(&merge->links, index, list, length);
-    }
-    return page_merge_result_of(rc, "write links");
+    page_links_writer_put(&merge->links, index, list, length);
+    return page_merge_result_of(merge->links.rows.code, "write links");
 }

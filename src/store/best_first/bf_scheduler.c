@@ -532,17 +532,14 @@ static Result bf_request_take(BFScheduler *sch, size_t n_pages, PageRequest *req
 static Result bf_request_remove(BFScheduler *sch, MDB_txn *txn, BFChanges *handed)
 {
     PagePackEditor infos;
-    Buffer copy = {.limit = BUFFER_NO_LIMIT};
-    int rc = page_pack_editor_begin(&infos, txn, sch->page_db->store->tables.idx2info,
-                                    sch->page_db->store->journal);
-    for (size_t i = 0; rc == 0 && i < handed->n; i++) {
+    page_pack_editor_begin(&infos, txn, sch->page_db->store->tables.idx2info,
+                           sch->page_db->store->journal);
+    for (size_t i = 0; i < handed->n; i++) {
         const ScheduleChange *c = &handed->items[i];
-        bool holds = false;
-        rc = bf_relevel(sch, &infos, &copy, bf_order_index(c->index), bf_order(c->from, c->index),
-                        PAGE_DB_NO_LEVEL, &holds);
+        (void)bf_relevel(sch, &infos, bf_order_index(c->index), bf_order(c->from, c->index),
+                         PAGE_DB_NO_LEVEL);
     }
-    rc = page_pack_editor_end(&infos, rc);
-    buffer_destroy(&copy);
+    int rc = page_pack_editor_end(&infos, 0);
     if (rc != 0) {
         return rc == ENOMEM ? RESULT_MEMORY : lmdb_result(rc, "take pages out of the schedule");
     }

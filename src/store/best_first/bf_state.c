@@ -94,23 +94,19 @@ BFOrder bf_entry(const BFSchedulerState *state, uint8_t level_byte, float score,
     return bf_order(level, fine << BF_INDEX_BITS | index);
 }
 
-int bf_relevel(const BFScheduler *sch, PagePackEditor *infos, Buffer *copy, uint64_t index,
-               BFOrder from, uint8_t level_byte, bool *holds)
+bool bf_relevel(const BFScheduler *sch, PagePackEditor *infos, uint64_t index, BFOrder from,
+                uint8_t level_byte)
 {
     MDB_val value;
     PageRecord record;
-    *holds = false;
-    int rc = page_level_read(infos, index, &value, &record);
-    if (rc != 0) {
-        return rc == MDB_NOTFOUND ? 0 : rc;
-    }
-    if (record.level == PAGE_DB_NO_LEVEL ||
+    if (!page_pack_editor_read(infos, index, 0, &value, &record) ||
+        record.level == PAGE_DB_NO_LEVEL ||
         bf_entry(sch->state, record.level, record.score, index) != from) {
-        return 0;
+        return false;
     }
-    rc = page_level_write(infos, index, &value, &record, level_byte, copy);
-    *holds = rc == 0;
-    return rc;
+    record.level = level_byte;
+    page_pack_editor_set_head(infos, index, &value, &record);
+    return true;
 }
 
 /* In the order of the table. A page that is discovered and crawled in one batch enters and leaves.

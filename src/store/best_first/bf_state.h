@@ -78,10 +78,10 @@ BFOrder bf_entry(const BFSchedulerState *state, uint8_t level_byte, float score,
 /* The level byte for a score of the link, or of a scorer. */
 uint8_t bf_link_level(const BFSchedulerState *state, float score);
 uint8_t bf_scored_level(const BFScheduler *sch, float score);
-/* Writes another level byte into the record of a page that is scheduled at `from`. *holds: it was
- * there, and the record was written. An LMDB code or ENOMEM; copy is scratch. */
-int bf_relevel(const BFScheduler *sch, PagePackEditor *infos, Buffer *copy, uint64_t index,
-               BFOrder from, uint8_t level_byte, bool *holds);
+/* Writes another level byte into the record of a page that is scheduled at `from`. false: it is not
+ * there. */
+bool bf_relevel(const BFScheduler *sch, PagePackEditor *infos, uint64_t index, BFOrder from,
+                uint8_t level_byte);
 /* Sorts changes as the table is and writes them: neighbours share pages of the tree. Their index is
  * the value of a BFOrder. */
 Result bf_write_changes(BFScheduler *sch, MDB_txn *txn, ScheduleChange *changes, size_t n);

@@ -79,12 +79,11 @@ static Result bf_sweep_write(BFSweep *sweep, MDB_txn *txn)
 {
     BFScheduler *sch = sweep->sch;
     PagePackEditor infos;
-    Buffer copy = {.limit = BUFFER_NO_LIMIT};
     ScheduleChange changes[2 * BF_SCHEDULER_UPDATE_BATCH_SIZE];
     size_t n = 0;
-    int rc = page_pack_editor_begin(&infos, txn, sch->page_db->store->tables.idx2info,
-                                    sch->page_db->store->journal);
-    for (size_t i = 0; rc == 0 && i < sweep->n_moves; i++) {
+    page_pack_editor_begin(&infos, txn, sch->page_db->store->tables.idx2info,
+                           sch->page_db->store->journal);
+    for (size_t i = 0; i < sweep->n_moves; i++) {
         BFMove *move = &sweep->moves[i];
         uint8_t from = (uint8_t)bf_order_level(move->from);
         uint8_t to = (uint8_t)bf_order_level(move->to);
@@ -96,14 +95,13 @@ static Result bf_sweep_write(BFSweep *sweep, MDB_txn *txn)
                                 .host = move->host,
                                 .from = SCHEDULE_NO_LEVEL,
                                 .to = to};
-        rc = bf_relevel(sch, &infos, &copy, move->index, move->from, to, &move->holds);
+        move->holds = bf_relevel(sch, &infos, move->index, move->from, to);
         if (move->holds) {
             changes[n++] = leave;
             changes[n++] = enter;
         }
     }
-    rc = page_pack_editor_end(&infos, rc);
-    buffer_destroy(&copy);
+    int rc = page_pack_editor_end(&infos, 0);
     if (rc != 0) {
         return rc == ENOMEM ? RESULT_MEMORY : lmdb_result(rc, "move pages between levels");
     }

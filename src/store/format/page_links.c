@@ -299,48 +299,34 @@ int page_links_reader_next(PageLinksReader *reader, uint64_t *index, const uint8
     return 1;
 }
 
-int page_links_seek(MDB_cursor *cursor, uint64_t index, MDB_val *key, MDB_val *record)
+bool page_links_seek(LmdbRows *rows, uint64_t index)
 {
-    key->mv_size = sizeof index;
-    key->mv_data = &index;
-    int rc = mdb_cursor_get(cursor, key, record, MDB_SET_RANGE);
-    if (rc == MDB_NOTFOUND) {
-        return mdb_cursor_get(cursor, key, record, MDB_LAST);
-    }
-    if (rc != 0) {
-        return rc;
-    }
     uint64_t found = 0;
-    memcpy(&found, key->mv_data, sizeof found);
-    return found == index ? 0 : mdb_cursor_get(cursor, key, record, MDB_PREV);
+    rows->key = (MDB_val){sizeof index, &index};
+    if (!lmdb_rows_get(rows, MDB_SET_RANGE)) {
+        return lmdb_rows_get(rows, MDB_LAST);
+    }
+    memcpy(&found, rows->key.mv_data, sizeof found);
+    return found == index || lmdb_rows_get(rows, MDB_PREV);
 }
 
 int page_links_find(MDB_txn *txn, MDB_dbi dbi, uint64_t index, const uint8_t **list, size_t *length)
 {
-    MDB_cursor *cursor = NULL;
-    int rc = mdb_cursor_open(txn, dbi, &cursor);
-    if (rc != 0) {
-        return rc;
-    }
-    MDB_val key, record;
-    rc = page_links_seek(cursor, index, &key, &record);
-    if (rc == 0) {
-        uint64_t first = 0, at = 0;
-        memcpy(&first, key.mv_data, sizeof first);
+    LmdbRows rows;
+    uint64_t at = 0;
+    int more = 0;
+    lmdb_rows_open(&rows, txn, dbi);
+    if (page_links_seek(&rows, index)) {
+        uint64_t first = 0;
+        memcpy(&first, rows.key.mv_data, sizeof first);
         PageLinksReader reader;
-        page_links_reader_init(&reader, first, &record);
-        int more = 0;
+        page_links_reader_init(&reader, first, &rows.value);
         do {
             more = page_links_reader_next(&reader, &at, list, length);
         } while (more == 1 && at < index);
-        if (more < 0) {
-            rc = MDB_CORRUPTED;
-        } else if (more == 0 || at != index) {
-            rc = MDB_NOTFOUND;
-        }
     }
-    mdb_cursor_close(cursor);
-    return rc;
+    int rc = lmdb_rows_close(&rows, more < 0 ? MDB_CORRUPTED : 0);
+    return rc == 0 && (more == 0 || at != index) ? MDB_NOTFOUND : rc;
 }
 
 typedef struct LinksItem {
@@ -349,25 +335,13 @@ typedef struct LinksItem {
     size_t length;
 } LinksItem;
 
-typedef struct LinksItems {
-    LinksItem *items;
-    size_t n;
-} LinksItems;
-
-static int page_links_records_add_item(LinksItems *all, uint64_t index, const uint8_t *list,
-                                       size_t length)
-{
-    LinksItem item = {.index = index, .list = list, .length = length};
-    return array_add(&all->items, &all->n, sizeof item, &item) == RESULT_OK ? 0 : ENOMEM;
-}
-
 static size_t item_bytes(const LinksItem *item)
 {
     return 2 * MAX_VARINT_SIZE + item->length;
 }
 
 /* Appends one more list; before: the index of the one before it, NULL for the first. */
-static Result append_item(Buffer *record, const LinksItem *item, const uint64_t *before)
+static void append_item(Buffer *record, const LinksItem *item, const uint64_t *before)
 {
     uint8_t head[2 * MAX_VARINT_SIZE];
     uint8_t *p = head;
@@ -375,29 +349,34 @@ static Result append_item(Buffer *record, const LinksItem *item, const uint64_t 
         p = varint_encode_uint64(item->index - *before, p);
     }
     p = varint_encode_uint64(item->length, p);
-    Result rc = buffer_append(record, head, (size_t)(p - head));
-    return rc == RESULT_OK ? buffer_append(record, item->list, item->length) : rc;
+    (void)buffer_append(record, head, (size_t)(p - head));
+    (void)buffer_append(record, item->list, item->length);
+}
+
+/* Writes a record, unless there was no memory for all of it. */
+static void page_links_put(PageLinksWriter *w, uint64_t index, const Buffer *record, unsigned flags)
+{
+    (void)lmdb_rows_note(&w->rows, record->failed == RESULT_OK ? 0 : ENOMEM);
+    w->rows.key = (MDB_val){sizeof index, &index};
+    w->rows.value = (MDB_val){record->length, record->data};
+    if (!lmdb_rows_put(&w->rows, flags)) {
+        (void)lmdb_rows_note(&w->rows, MDB_CORRUPTED); /* the last one is not the last */
+    }
 }
 
 /* Writes a record of items[0..n). The first key of a split keeps its place, so the record
  * that was there is overwritten by the first call. */
-static int page_links_records_put_record(MDB_cursor *cursor, const LinksItem *items, size_t n,
-                                         Buffer *scratch)
+static void page_links_put_record(PageLinksWriter *w, const LinksItem *items, size_t n)
 {
-    buffer_reset(scratch);
+    buffer_reset(&w->scratch);
     for (size_t i = 0; i < n; i++) {
-        if (append_item(scratch, &items[i], i > 0 ? &items[i - 1].index : NULL) != RESULT_OK) {
-            return ENOMEM;
-        }
+        append_item(&w->scratch, &items[i], i > 0 ? &items[i - 1].index : NULL);
     }
-    uint64_t index = items[0].index;
-    MDB_val key = {sizeof index, &index};
-    MDB_val value = {scratch->length, scratch->data};
-    return mdb_cursor_put(cursor, &key, &value, 0);
+    page_links_put(w, items[0].index, &w->scratch, 0);
 }
 
 /* Spreads the items over as many records as they need, evenly. */
-static int put_items(MDB_cursor *cursor, const LinksItem *items, size_t n, Buffer *scratch)
+static void put_items(PageLinksWriter *w, const LinksItem *items, size_t n)
 {
     size_t total = 0;
     for (size_t i = 0; i < n; i++) {
@@ -411,66 +390,54 @@ static int put_items(MDB_cursor *cursor, const LinksItem *items, size_t n, Buffe
         while (k < n && bytes + item_bytes(&items[k]) <= target) {
             bytes += item_bytes(&items[k++]);
         }
-        int rc = page_links_records_put_record(cursor, items + i, k - i, scratch);
-        if (rc != 0) {
-            return rc;
-        }
+        page_links_put_record(w, items + i, k - i);
         i = k;
     }
-    return 0;
 }
 
 /* Replaces the record by as many as it takes with the list added, or replaced, in its place. The
  * items point into the old record, so it is copied first. */
-static int page_links_records_spread(MDB_cursor *cursor, uint64_t first, const MDB_val *record,
-                                     const LinksItem *fresh, Buffer *scratch)
+static void page_links_spread(PageLinksWriter *w, uint64_t first, const LinksItem *fresh)
 {
-    LinksItems all = {NULL, 0};
-    uint8_t *copy = malloc(record->mv_size + 1);
-    int rc = copy == NULL ? ENOMEM : 0;
-    if (rc == 0) {
-        memcpy(copy, record->mv_data, record->mv_size);
-        MDB_val old = {record->mv_size, copy};
-        PageLinksReader reader;
-        page_links_reader_init(&reader, first, &old);
-        LinksItem item;
-        bool placed = false;
-        int more = 0;
-        while (rc == 0 && (more = page_links_reader_next(&reader, &item.index, &item.list,
-                                                         &item.length)) == 1) {
-            if (!placed && item.index >= fresh->index) {
-                rc = page_links_records_add_item(&all, fresh->index, fresh->list, fresh->length);
-                placed = true;
-            }
-            if (rc == 0 && item.index != fresh->index) {
-                rc = page_links_records_add_item(&all, item.index, item.list, item.length);
-            }
+    LinksItem *items = NULL;
+    size_t n = 0;
+    Buffer copy = {.limit = BUFFER_NO_LIMIT};
+    Result rc = buffer_append(&copy, w->rows.value.mv_data, w->rows.value.mv_size);
+    MDB_val old = {copy.length, copy.data};
+    PageLinksReader reader;
+    LinksItem item;
+    bool placed = false;
+    int more = 1;
+    page_links_reader_init(&reader, first, &old);
+    while (rc == RESULT_OK && more == 1) {
+        more = page_links_reader_next(&reader, &item.index, &item.list, &item.length);
+        if (!placed && (more != 1 || item.index >= fresh->index)) {
+            rc = array_add(&items, &n, sizeof *fresh, fresh);
+            placed = true;
         }
-        if (rc == 0 && !placed) {
-            rc = page_links_records_add_item(&all, fresh->index, fresh->list, fresh->length);
+        if (rc == RESULT_OK && more == 1 && item.index != fresh->index) {
+            rc = array_add(&items, &n, sizeof item, &item);
         }
-        rc = rc == 0 && more < 0 ? MDB_CORRUPTED : rc;
     }
-    if (rc == 0) {
-        rc = put_items(cursor, all.items, all.n, scratch);
-    }
-    free(all.items);
-    free(copy);
-    return rc;
+    (void)lmdb_rows_note(&w->rows, more < 0 ? MDB_CORRUPTED : 0);
+    (void)lmdb_rows_note(&w->rows, rc == RESULT_OK ? 0 : ENOMEM);
+    put_items(w, items, n);
+    free(items);
+    buffer_destroy(&copy);
 }
 
 /* Replaces the record by one with the list added, or replaced, in its place: what lies before and
  * behind it stays as it is, but for the distance to the next one. */
-static int page_links_records_merge(MDB_cursor *cursor, uint64_t first, const MDB_val *record,
-                                    const LinksItem *fresh, Buffer *scratch)
+static void page_links_merge(PageLinksWriter *w, uint64_t first, const LinksItem *fresh)
 {
     PageLinksReader reader;
     LinksItem next = {.index = 0};
-    const uint8_t *begin = record->mv_data;
+    Buffer *scratch = &w->scratch;
+    const uint8_t *begin = w->rows.value.mv_data;
     const uint8_t *behind = begin; /* what is before the list */
     uint64_t before = 0;
     int more = 0;
-    page_links_reader_init(&reader, first, record);
+    page_links_reader_init(&reader, first, &w->rows.value);
     while ((more = page_links_reader_next(&reader, &next.index, &next.list, &next.length)) == 1 &&
            next.index < fresh->index) {
         behind = reader.p;
@@ -480,99 +447,77 @@ static int page_links_records_merge(MDB_cursor *cursor, uint64_t first, const MD
         more = page_links_reader_next(&reader, &next.index, &next.list, &next.length);
     }
     if (more < 0) {
-        return MDB_CORRUPTED;
+        (void)lmdb_rows_note(&w->rows, MDB_CORRUPTED);
+        return;
     }
-    if (record->mv_size + item_bytes(fresh) > PAGE_LINKS_RECORD_BYTES) {
-        return page_links_records_spread(cursor, first, record, fresh, scratch);
+    if (w->rows.value.mv_size + item_bytes(fresh) > PAGE_LINKS_RECORD_BYTES) {
+        page_links_spread(w, first, fresh);
+        return;
     }
     buffer_reset(scratch);
-    Result rc = buffer_append(scratch, begin, (size_t)(behind - begin));
-    if (rc == RESULT_OK) {
-        rc = append_item(scratch, fresh, behind > begin ? &before : NULL);
+    (void)buffer_append(scratch, begin, (size_t)(behind - begin));
+    append_item(scratch, fresh, behind > begin ? &before : NULL);
+    if (more == 1) {
+        append_item(scratch, &next, &fresh->index);
     }
-    if (rc == RESULT_OK && more == 1) {
-        rc = append_item(scratch, &next, &fresh->index);
-    }
-    if (rc == RESULT_OK) {
-        rc = buffer_append(scratch, reader.p, (size_t)(reader.end - reader.p));
-    }
-    MDB_val key = {sizeof first, &first};
-    MDB_val value = {scratch->length, scratch->data};
-    return rc == RESULT_OK ? mdb_cursor_put(cursor, &key, &value, 0) : ENOMEM;
+    (void)buffer_append(scratch, reader.p, (size_t)(reader.end - reader.p));
+    page_links_put(w, first, scratch, 0);
 }
 
-int page_links_writer_begin(PageLinksWriter *writer, MDB_txn *txn, MDB_dbi dbi)
+void page_links_writer_begin(PageLinksWriter *writer, MDB_txn *txn, MDB_dbi dbi)
 {
-    *writer = (PageLinksWriter){.cursor = NULL};
+    *writer = (PageLinksWriter){.open = false};
     buffer_init(&writer->tail, BUFFER_NO_LIMIT);
     buffer_init(&writer->scratch, BUFFER_NO_LIMIT);
-    return mdb_cursor_open(txn, dbi, &writer->cursor);
+    lmdb_rows_open(&writer->rows, txn, dbi);
 }
 
 /* Reads the last record of the table; without one the tail stays closed. */
-static int open_tail(PageLinksWriter *w)
+static void open_tail(PageLinksWriter *w)
 {
-    MDB_val key, record;
-    int rc = mdb_cursor_get(w->cursor, &key, &record, MDB_LAST);
-    if (rc != 0) {
-        return rc == MDB_NOTFOUND ? 0 : rc;
-    }
-    memcpy(&w->first, key.mv_data, sizeof w->first);
-    /* The index of the last list of a record. */
     PageLinksReader reader;
-    page_links_reader_init(&reader, w->first, &record);
     const uint8_t *list = NULL;
     size_t length = 0;
-    int more = 0;
-    do {
-        more = page_links_reader_next(&reader, &w->last, &list, &length);
-    } while (more == 1);
-    rc = more < 0 ? MDB_CORRUPTED : 0;
-    buffer_reset(&w->tail);
-    if (rc == 0 && buffer_append(&w->tail, record.mv_data, record.mv_size) != RESULT_OK) {
-        rc = ENOMEM;
+    int more = 1;
+    if (!lmdb_rows_get(&w->rows, MDB_LAST)) {
+        return;
     }
-    w->open = rc == 0;
+    memcpy(&w->first, w->rows.key.mv_data, sizeof w->first);
+    page_links_reader_init(&reader, w->first, &w->rows.value);
+    while (more == 1) { /* the index of the last list of a record */
+        more = page_links_reader_next(&reader, &w->last, &list, &length);
+    }
+    buffer_reset(&w->tail);
+    (void)buffer_append(&w->tail, w->rows.value.mv_data, w->rows.value.mv_size);
+    (void)lmdb_rows_note(&w->rows, more < 0 ? MDB_CORRUPTED : 0);
+    (void)lmdb_rows_note(&w->rows, w->tail.failed == RESULT_OK ? 0 : ENOMEM);
+    w->open = w->rows.code == 0;
     w->stored = true;
     w->changed = false;
-    return rc;
 }
 
 /* Writes the tail. It is taken out first and appended again: LMDB would split a page in the middle
  * for a record that grows, but puts one that is appended on a page of its own. */
-static int close_tail(PageLinksWriter *w)
+static void close_tail(PageLinksWriter *w)
 {
     bool write = w->open && w->changed;
     w->open = false;
     if (!write) {
-        return 0;
+        return;
     }
-    int rc = 0;
-    MDB_val key, value;
-    if (w->stored) {
-        rc = mdb_cursor_get(w->cursor, &key, &value, MDB_LAST);
-        if (rc == 0) {
-            rc = mdb_cursor_del(w->cursor, 0);
-        }
+    if (w->stored && lmdb_rows_get(&w->rows, MDB_LAST)) {
+        lmdb_rows_delete(&w->rows, 0);
     }
-    if (rc == 0) {
-        key = (MDB_val){sizeof w->first, &w->first};
-        value = (MDB_val){w->tail.length, w->tail.data};
-        rc = mdb_cursor_put(w->cursor, &key, &value, MDB_APPEND);
-    }
-    return rc;
+    page_links_put(w, w->first, &w->tail, MDB_APPEND);
 }
 
 /* Adds a list behind the tail, or begins a new tail with it. */
-static int page_links_records_append(PageLinksWriter *w, const LinksItem *fresh)
+static void page_links_append(PageLinksWriter *w, const LinksItem *fresh)
 {
     uint64_t before = w->last;
     bool is_behind = w->open && w->tail.length + item_bytes(fresh) <= PAGE_LINKS_RECORD_BYTES;
     if (!is_behind) {
-        int rc = close_tail(w);
-        if (rc != 0) {
-            return rc;
-        }
+        close_tail(w);
         buffer_reset(&w->tail);
         w->first = fresh->index;
         w->open = true;
@@ -580,50 +525,44 @@ static int page_links_records_append(PageLinksWriter *w, const LinksItem *fresh)
     }
     w->last = fresh->index;
     w->changed = true;
-    Result rc = append_item(&w->tail, fresh, is_behind ? &before : NULL);
-    return rc == RESULT_OK ? 0 : ENOMEM;
+    append_item(&w->tail, fresh, is_behind ? &before : NULL);
 }
 
 /* Puts a list among those that are there. */
-static int insert(PageLinksWriter *w, const LinksItem *fresh)
+static void insert(PageLinksWriter *w, const LinksItem *fresh)
 {
-    MDB_val key, record;
-    int rc = page_links_seek(w->cursor, fresh->index, &key, &record);
-    if (rc == MDB_NOTFOUND) {
-        return page_links_records_put_record(w->cursor, fresh, 1, &w->scratch);
-    }
-    if (rc != 0) {
-        return rc;
-    }
     uint64_t first = 0;
-    memcpy(&first, key.mv_data, sizeof first);
-    return page_links_records_merge(w->cursor, first, &record, fresh, &w->scratch);
+    if (w->rows.code == 0 && !page_links_seek(&w->rows, fresh->index)) {
+        page_links_put_record(w, fresh, 1);
+        return;
+    }
+    if (w->rows.code == 0) {
+        memcpy(&first, w->rows.key.mv_data, sizeof first);
+        page_links_merge(w, first, fresh);
+    }
 }
 
-int page_links_writer_put(PageLinksWriter *writer, uint64_t index, const uint8_t *list,
-                          size_t length)
+void page_links_writer_put(PageLinksWriter *writer, uint64_t index, const uint8_t *list,
+                           size_t length)
 {
     LinksItem fresh = {.index = index, .list = list, .length = length};
     if (!writer->open) {
-        int rc = open_tail(writer);
-        if (rc != 0) {
-            return rc;
-        }
+        open_tail(writer);
     }
     if (!writer->open || index > writer->last) {
-        return page_links_records_append(writer, &fresh);
+        page_links_append(writer, &fresh);
+        return;
     }
-    int rc = close_tail(writer);
-    return rc == 0 ? insert(writer, &fresh) : rc;
+    close_tail(writer);
+    insert(writer, &fresh);
 }
 
 int page_links_writer_end(PageLinksWriter *writer, int rc)
 {
     if (rc == 0) {
-        rc = close_tail(writer);
+        close_tail(writer);
     }
-    mdb_cursor_close(writer->cursor);
     buffer_destroy(&writer->tail);
     buffer_destroy(&writer->scratch);
-    return rc;
+    return lmdb_rows_close(&writer->rows, rc);
 }

@@ -24,6 +24,7 @@
 
 #include "base/core/varint.h"
 #include "base/memory/buffer.h"
+#include "store/lmdb/lmdb_result.h"
 
 /* Writes the list of page `index` to out (room for (n + 3) * MAX_VARINT_SIZE bytes); sorts both
  * groups of to[0..n) in place. Returns how many bytes. */
@@ -79,16 +80,16 @@ int page_links_reader_next(PageLinksReader *reader, uint64_t *index, const uint8
                            size_t *length);
 
 /* Moves to the record that holds, or would hold, the list of index: the one with the greatest key
- * that is not greater. MDB_NOTFOUND: all keys are greater, or there are none. */
-int page_links_seek(MDB_cursor *cursor, uint64_t index, MDB_val *key, MDB_val *record);
+ * that is not greater. false: all keys are greater, or there are none. */
+bool page_links_seek(LmdbRows *rows, uint64_t index);
 /* Finds the list of a page. An LMDB code; MDB_NOTFOUND when it was never crawled, MDB_CORRUPTED. */
 int page_links_find(MDB_txn *txn, MDB_dbi dbi, uint64_t index, const uint8_t **list,
                     size_t *length);
 /* Writes lists, best in ascending order of index: the last record of the table is kept in memory
  * and written when it is full, or when the writer ends. The table's other users must keep away
- * meanwhile. */
+ * meanwhile. After its first failure it writes nothing more (LmdbRows). */
 typedef struct PageLinksWriter {
-    MDB_cursor *cursor;
+    LmdbRows rows;
     Buffer tail;    /* the last record, while open */
     uint64_t first; /* its key */
     uint64_t last;  /* the last page in it */
@@ -98,12 +99,12 @@ typedef struct PageLinksWriter {
     Buffer scratch;
 } PageLinksWriter;
 
-/* An LMDB code, ENOMEM. end must be called in any case; it writes what is left unless rc, what went
- * before, is an error, and returns the first error. */
-int page_links_writer_begin(PageLinksWriter *writer, MDB_txn *txn, MDB_dbi dbi);
+void page_links_writer_begin(PageLinksWriter *writer, MDB_txn *txn, MDB_dbi dbi);
 /* Creates or replaces the list of a page. */
-int page_links_writer_put(PageLinksWriter *writer, uint64_t index, const uint8_t *list,
-                          size_t length);
+void page_links_writer_put(PageLinksWriter *writer, uint64_t index, const uint8_t *list,
+                           size_t length);
+/* Writes what is left, unless rc, what went before, is an error. Returns the code of the first
+ * failure, an LMDB code or ENOMEM. */
 int page_links_writer_end(PageLinksWriter *writer, int rc);
 
 #endif

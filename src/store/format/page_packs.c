@@ -67,15 +67,16 @@ int page_pack_find(MDB_txn *txn, MDB_dbi dbi, Journal *journal, uint64_t index, 
     return 0;
 }
 
-int page_pack_editor_begin(PagePackEditor *editor, MDB_txn *txn, MDB_dbi dbi, Journal *journal)
+void page_pack_editor_begin(PagePackEditor *editor, MDB_txn *txn, MDB_dbi dbi, Journal *journal)
 {
     *editor = (PagePackEditor){.txn = txn, .journal = journal};
     buffer_init(&editor->bytes, BUFFER_NO_LIMIT);
     buffer_init(&editor->scratch, BUFFER_NO_LIMIT);
-    return mdb_cursor_open(txn, dbi, &editor->cursor);
+    buffer_init(&editor->changed_head, BUFFER_NO_LIMIT);
+    lmdb_rows_open(&editor->rows, txn, dbi);
 }
 
-static int assemble(PagePackEditor *e)
+static void assemble(PagePackEditor *e)
 {
     unsigned width = e->bytes.length > UINT16_MAX ? WIDE : NARROW;
     uint8_t head[HEAD_BYTES + PAGE_PACK_RECORDS * WIDE] = {(uint8_t)e->n, (uint8_t)width};
@@ -86,141 +87,150 @@ static int assemble(PagePackEditor *e)
                width == NARROW ? (const void *)&narrow : (const void *)&wide, width);
     }
     buffer_reset(&e->scratch);
-    if (buffer_append(&e->scratch, head, HEAD_BYTES + e->n * width) != RESULT_OK ||
-        buffer_append(&e->scratch, e->bytes.data, e->bytes.length) != RESULT_OK) {
-        return ENOMEM;
-    }
-    return 0;
+    (void)buffer_append(&e->scratch, head, HEAD_BYTES + e->n * width);
+    (void)buffer_append(&e->scratch, e->bytes.data, e->bytes.length);
+    (void)lmdb_rows_note(&e->rows, e->scratch.failed == RESULT_OK ? 0 : ENOMEM);
 }
 
 /* Writes the pack. The last one of the table is appended (again), so that database pages are filled
  * and not split in the middle. */
-static int page_packs_flush(PagePackEditor *e)
+static void page_packs_flush(PagePackEditor *e)
 {
     bool write = e->open && e->changed;
+    unsigned flags = e->stored ? 0 : MDB_APPEND;
     e->open = false;
     if (!write) {
-        return 0;
+        return;
     }
-    int rc = assemble(e);
-    MDB_val key, value;
-    unsigned flags = e->stored ? 0 : MDB_APPEND;
-    if (rc == 0 && e->stored && e->resized) {
+    assemble(e);
+    if (e->stored && e->resized && lmdb_rows_get(&e->rows, MDB_LAST)) {
         uint64_t last = 0;
-        rc = mdb_cursor_get(e->cursor, &key, &value, MDB_LAST);
-        if (rc == 0) {
-            memcpy(&last, key.mv_data, sizeof last);
-        }
-        if (rc == 0 && last == e->key) {
-            rc = mdb_cursor_del(e->cursor, 0);
+        memcpy(&last, e->rows.key.mv_data, sizeof last);
+        if (last == e->key) {
+            lmdb_rows_delete(&e->rows, 0);
             flags = MDB_APPEND;
         }
     }
-    if (rc == 0) {
-        key = (MDB_val){sizeof e->key, &e->key};
-        value = (MDB_val){e->scratch.length, e->scratch.data};
-        rc = mdb_cursor_put(e->cursor, &key, &value, flags);
+    e->rows.key = (MDB_val){sizeof e->key, &e->key};
+    e->rows.value = (MDB_val){e->scratch.length, e->scratch.data};
+    if (!lmdb_rows_put(&e->rows, flags)) {
+        (void)lmdb_rows_note(&e->rows, MDB_CORRUPTED); /* the last one is not the last */
     }
-    return rc;
 }
 
 /* Makes the pack of index the open one; it may be new and empty. */
-static int open_pack(PagePackEditor *e, uint64_t index)
+static bool open_pack(PagePackEditor *e, uint64_t index)
 {
     uint64_t number = index / PAGE_PACK_RECORDS;
+    MDB_val record;
     if (e->open && e->key == number) {
-        return 0;
+        return true;
     }
-    int rc = page_packs_flush(e);
-    if (rc != 0) {
-        return rc;
-    }
-    MDB_val key = {sizeof number, &number};
-    MDB_val pack, record;
-    rc = mdb_cursor_get(e->cursor, &key, &pack, MDB_SET);
-    if (rc != 0 && rc != MDB_NOTFOUND) {
-        return rc;
-    }
-    e->stored = rc == 0;
+    page_packs_flush(e);
+    e->rows.key = (MDB_val){sizeof number, &number};
+    e->stored = lmdb_rows_get(&e->rows, MDB_SET);
     e->n = 0;
     buffer_reset(&e->bytes);
-    size_t n = e->stored ? page_pack_count(&pack) : 0;
-    if (e->stored && n == 0) {
-        return MDB_CORRUPTED;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (!page_pack_record(&pack, i, &record)) {
-            return MDB_CORRUPTED;
+    size_t n = e->stored ? page_pack_count(&e->rows.value) : 0;
+    bool is_whole = !e->stored || n > 0;
+    while (is_whole && e->n < n) {
+        is_whole = page_pack_record(&e->rows.value, e->n, &record);
+        if (is_whole) {
+            (void)buffer_append(&e->bytes, record.mv_data, record.mv_size);
+            e->ends[e->n++] = (uint32_t)e->bytes.length;
         }
-        if (buffer_append(&e->bytes, record.mv_data, record.mv_size) != RESULT_OK) {
-            return ENOMEM;
-        }
-        e->ends[e->n++] = (uint32_t)e->bytes.length;
     }
+    (void)lmdb_rows_note(&e->rows, is_whole ? 0 : MDB_CORRUPTED);
+    (void)lmdb_rows_note(&e->rows, e->bytes.failed == RESULT_OK ? 0 : ENOMEM);
     e->key = number;
-    e->open = true;
+    e->open = e->rows.code == 0;
     e->changed = false;
     e->resized = false;
-    return 0;
+    return e->open;
 }
 
-int page_pack_editor_get(PagePackEditor *editor, uint64_t index, MDB_val *record)
+bool page_pack_editor_get(PagePackEditor *editor, uint64_t index, MDB_val *record)
 {
     size_t slot = index % PAGE_PACK_RECORDS;
-    int rc = journal_get(editor->journal, editor->txn, JOURNAL_PAGES, index, record);
-    if (rc != MDB_NOTFOUND) {
-        return rc;
+    if (lmdb_rows_note(&editor->rows,
+                       journal_get(editor->journal, editor->txn, JOURNAL_PAGES, index, record))) {
+        return true;
     }
-    rc = open_pack(editor, index);
-    if (rc == 0 && slot >= editor->n) {
-        rc = MDB_NOTFOUND;
+    if (!open_pack(editor, index) || slot >= editor->n) {
+        return false;
     }
-    if (rc == 0) {
-        size_t start = slot == 0 ? 0 : editor->ends[slot - 1];
-        *record = (MDB_val){editor->ends[slot] - start, editor->bytes.data + start};
-    }
-    return rc;
+    size_t start = slot == 0 ? 0 : editor->ends[slot - 1];
+    *record = (MDB_val){editor->ends[slot] - start, editor->bytes.data + start};
+    return true;
 }
 
-static int page_packs_append(PagePackEditor *e, const MDB_val *record)
+bool page_pack_editor_read(PagePackEditor *editor, uint64_t index, uint32_t domain, MDB_val *value,
+                           PageRecord *record)
 {
-    if (e->bytes.length + record->mv_size > UINT32_MAX) {
-        return E2BIG;
+    if (!page_pack_editor_get(editor, index, value)) {
+        return false;
     }
-    if (buffer_append(&e->bytes, record->mv_data, record->mv_size) != RESULT_OK) {
-        return ENOMEM;
-    }
-    e->ends[e->n++] = (uint32_t)e->bytes.length;
-    e->changed = true;
-    e->resized = true;
-    return 0;
+    bool is_read = page_record_read(value->mv_data, value->mv_size, index, domain, record);
+    return lmdb_rows_note(&editor->rows, is_read ? 0 : MDB_CORRUPTED);
 }
 
-int page_pack_editor_set(PagePackEditor *editor, uint64_t index, const MDB_val *record)
+void page_pack_editor_set(PagePackEditor *editor, uint64_t index, const MDB_val *record)
 {
-    return journal_takes(editor->journal)
-               ? journal_put(editor->journal, editor->txn, JOURNAL_PAGES, index, record)
-               : page_pack_editor_append(editor, index, record);
+    if (!journal_takes(editor->journal)) {
+        page_pack_editor_append(editor, index, record);
+    } else if (editor->rows.code == 0) {
+        (void)lmdb_rows_note(
+            &editor->rows, journal_put(editor->journal, editor->txn, JOURNAL_PAGES, index, record));
+    }
 }
 
-int page_pack_editor_append(PagePackEditor *editor, uint64_t index, const MDB_val *record)
+void page_pack_editor_set_head(PagePackEditor *editor, uint64_t index, const MDB_val *value,
+                               const PageRecord *record)
 {
-    int rc = open_pack(editor, index);
+    Buffer *copy = &editor->changed_head;
+    buffer_reset(copy);
+    if (buffer_append(copy, value->mv_data, value->mv_size) != RESULT_OK) {
+        (void)lmdb_rows_note(&editor->rows, ENOMEM);
+        return;
+    }
+    page_record_write_head(record, (uint8_t *)copy->data);
+    MDB_val changed = {copy->length, copy->data};
+    page_pack_editor_set(editor, index, &changed);
+}
+
+static void page_packs_append(PagePackEditor *e, const MDB_val *record)
+{
+    int code = e->bytes.length + record->mv_size > UINT32_MAX ? E2BIG : 0;
+    if (code == 0 && buffer_append(&e->bytes, record->mv_data, record->mv_size) != RESULT_OK) {
+        code = ENOMEM;
+    }
+    if (lmdb_rows_note(&e->rows, code)) {
+        e->ends[e->n++] = (uint32_t)e->bytes.length;
+        e->changed = true;
+        e->resized = true;
+    }
+}
+
+void page_pack_editor_append(PagePackEditor *editor, uint64_t index, const MDB_val *record)
+{
     size_t slot = index % PAGE_PACK_RECORDS;
-    if (rc != 0) {
-        return rc;
+    if (!open_pack(editor, index)) {
+        return;
     }
     if (slot == editor->n) {
-        return page_packs_append(editor, record);
+        page_packs_append(editor, record);
+        return;
     }
     if (slot > editor->n) {
-        return MDB_CORRUPTED;
+        (void)lmdb_rows_note(&editor->rows, MDB_CORRUPTED);
+        return;
     }
     size_t start = slot == 0 ? 0 : editor->ends[slot - 1];
     size_t end = editor->ends[slot];
     if (record->mv_size > end - start &&
         buffer_reserve(&editor->bytes, record->mv_size - (end - start)) != RESULT_OK) {
-        return ENOMEM;
+        (void)lmdb_rows_note(&editor->rows, ENOMEM);
+        return;
     }
     char *at = editor->bytes.data + start;
     memmove(at + record->mv_size, at + (end - start), editor->bytes.length - end);
@@ -231,16 +241,15 @@ int page_pack_editor_append(PagePackEditor *editor, uint64_t index, const MDB_va
     }
     editor->changed = true;
     editor->resized = editor->resized || record->mv_size != end - start;
-    return 0;
 }
 
 int page_pack_editor_end(PagePackEditor *editor, int rc)
 {
     if (rc == 0) {
-        rc = page_packs_flush(editor);
+        page_packs_flush(editor);
     }
-    mdb_cursor_close(editor->cursor);
     buffer_destroy(&editor->bytes);
     buffer_destroy(&editor->scratch);
-    return rc;
+    buffer_destroy(&editor->changed_head);
+    return lmdb_rows_close(&editor->rows, rc);
 }

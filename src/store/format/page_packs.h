@@ -15,7 +15,9 @@
 #include <lmdb.h>
 
 #include "base/memory/buffer.h"
+#include "store/format/page_record.h"
 #include "store/lmdb/journal.h"
+#include "store/lmdb/lmdb_result.h"
 
 #define PAGE_PACK_RECORDS 16u
 
@@ -27,13 +29,15 @@ bool page_pack_record(const MDB_val *pack, size_t slot, MDB_val *record);
  * MDB_CORRUPTED. */
 int page_pack_find(MDB_txn *txn, MDB_dbi dbi, Journal *journal, uint64_t index, MDB_val *record);
 
-/* The pack that is being changed; written when another one is needed, and at the end. */
+/* The pack that is being changed; written when another one is needed, and at the end. After the
+ * first failure nothing more is found or written (LmdbRows). */
 typedef struct PagePackEditor {
     MDB_txn *txn;
-    MDB_cursor *cursor;
+    LmdbRows rows;    /* of the packs */
     Journal *journal; /* NULL: every change goes to its pack */
     Buffer bytes;     /* records of the pack, one after the other */
     Buffer scratch;
+    Buffer changed_head; /* a record with another head */
     uint32_t ends[PAGE_PACK_RECORDS];
     uint64_t key;
     size_t n;
@@ -43,17 +47,23 @@ typedef struct PagePackEditor {
     bool resized; /* and has another size */
 } PagePackEditor;
 
-/* An LMDB code or ENOMEM, as all of these. end must be called in any case; it writes what is left
- * unless rc, what went before, is an error, and returns the first error. */
-int page_pack_editor_begin(PagePackEditor *editor, MDB_txn *txn, MDB_dbi dbi, Journal *journal);
+void page_pack_editor_begin(PagePackEditor *editor, MDB_txn *txn, MDB_dbi dbi, Journal *journal);
+/* Writes what is left, unless rc, what went before, is an error. Returns the code of the first
+ * failure, an LMDB code or ENOMEM. */
 int page_pack_editor_end(PagePackEditor *editor, int rc);
-/* The record of index, valid until the next call. MDB_NOTFOUND. */
-int page_pack_editor_get(PagePackEditor *editor, uint64_t index, MDB_val *record);
+/* The record of index, valid until the next call. false: there is none. */
+bool page_pack_editor_get(PagePackEditor *editor, uint64_t index, MDB_val *record);
+/* The same, and what it says (page_record_read). One that is damaged is a failure. */
+bool page_pack_editor_read(PagePackEditor *editor, uint64_t index, uint32_t domain, MDB_val *value,
+                           PageRecord *record);
 /* Replaces the record of index, in the journal if that takes it. The record may not point into the
  * editor. */
-int page_pack_editor_set(PagePackEditor *editor, uint64_t index, const MDB_val *record);
+void page_pack_editor_set(PagePackEditor *editor, uint64_t index, const MDB_val *record);
+/* Replaces the head of a record that was read. */
+void page_pack_editor_set_head(PagePackEditor *editor, uint64_t index, const MDB_val *value,
+                               const PageRecord *record);
 /* Appends the record of index to the last pack, or to a new one (MDB_CORRUPTED: it is not the next
  * one), or replaces it there. */
-int page_pack_editor_append(PagePackEditor *editor, uint64_t index, const MDB_val *record);
+void page_pack_editor_append(PagePackEditor *editor, uint64_t index, const MDB_val *record);
 
 #endif

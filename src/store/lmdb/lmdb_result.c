@@ -179,26 +179,6 @@ void lmdb_rows_open(LmdbRows *rows, MDB_txn *txn, MDB_dbi table)
     rows->code = mdb_cursor_open(txn, table, &rows->cursor);
 }
 
-bool lmdb_rows_note(LmdbRows *rows, int code)
-{
-    if (rows->code == 0 && code != MDB_NOTFOUND && code != MDB_KEYEXIST) {
-        rows->code = code;
-    }
-    return rows->code == 0 && code == 0;
-}
-
-bool lmdb_rows_get(LmdbRows *rows, MDB_cursor_op op)
-{
-    return rows->code == 0 &&
-           lmdb_rows_note(rows, mdb_cursor_get(rows->cursor, &rows->key, &rows->value, op));
-}
-
-bool lmdb_rows_put(LmdbRows *rows, unsigned flags)
-{
-    return rows->code == 0 &&
-           lmdb_rows_note(rows, mdb_cursor_put(rows->cursor, &rows->key, &rows->value, flags));
-}
-
 void lmdb_rows_delete(LmdbRows *rows, unsigned flags)
 {
     rows->code = rows->code == 0 ? mdb_cursor_del(rows->cursor, flags) : rows->code;

@@ -85,17 +85,31 @@ void lmdb_rows_open(LmdbRows *rows, MDB_txn *txn, MDB_dbi table);
 void lmdb_rows_begin(LmdbRows *rows, MDB_txn *txn, MDB_dbi table, MDB_val from);
 /* false: there are no further ones, or a step has failed. */
 bool lmdb_rows_next(LmdbRows *rows);
+/* What a step of the caller's has come to, as LMDB's code. true: success; false: it failed, or what
+ * it looked for is not there, or is there already, which is no failure. */
+static inline bool lmdb_rows_note(LmdbRows *rows, int code)
+{
+    if (rows->code == 0 && code != MDB_NOTFOUND && code != MDB_KEYEXIST) {
+        rows->code = code;
+    }
+    return rows->code == 0 && code == 0;
+}
 /* Moves to the row that op leads to. false: there is none, or a step has failed. */
-bool lmdb_rows_get(LmdbRows *rows, MDB_cursor_op op);
+static inline bool lmdb_rows_get(LmdbRows *rows, MDB_cursor_op op)
+{
+    return rows->code == 0 &&
+           lmdb_rows_note(rows, mdb_cursor_get(rows->cursor, &rows->key, &rows->value, op));
+}
 /* Writes key and value. false: it was there already (MDB_NODUPDATA), or a step has failed. */
-bool lmdb_rows_put(LmdbRows *rows, unsigned flags);
+static inline bool lmdb_rows_put(LmdbRows *rows, unsigned flags)
+{
+    return rows->code == 0 &&
+           lmdb_rows_note(rows, mdb_cursor_put(rows->cursor, &rows->key, &rows->value, flags));
+}
 /* Deletes the present row. */
 void lmdb_rows_delete(LmdbRows *rows, unsigned flags);
 /* How many values the present key has (MDB_DUPSORT); 0 after a failure. */
 size_t lmdb_rows_count(LmdbRows *rows);
-/* What a step of the caller's has come to, as LMDB's code. true: success; false: it failed, or what
- * it looked for is not there, or is there already, which is no failure. */
-bool lmdb_rows_note(LmdbRows *rows, int code);
 /* rc, or what LMDB has failed with; first as LMDB's codes. */
 int lmdb_rows_close(LmdbRows *rows, int rc);
 Result lmdb_rows_end(LmdbRows *rows, Result rc, const char *what);

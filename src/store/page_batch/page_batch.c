@@ -96,8 +96,8 @@ static PageRecord record_of(const PageNode *node)
                         .linked_hash = node->linked_hash};
 }
 
-int page_node_append(const PageNode *node, const PageCrawl *crawl, PagePackEditor *infos,
-                     Buffer *scratch)
+void page_node_append(const PageNode *node, const PageCrawl *crawl, PagePackEditor *infos,
+                      Buffer *scratch)
 {
     PageUrl parts;
     page_url_split(node->url, node->length, &parts);
@@ -106,40 +106,31 @@ int page_node_append(const PageNode *node, const PageCrawl *crawl, PagePackEdito
     uint8_t head[PAGE_RECORD_MAX_BYTES];
     size_t length = page_record_write(&record, node->index, page_node_domain(node), head);
     buffer_reset(scratch);
-    if (buffer_append(scratch, head, length) != RESULT_OK ||
-        (record.crawled && page_crawl_append(crawl, scratch) != RESULT_OK) ||
-        buffer_append(scratch, parts.userinfo, parts.userinfo_length) != RESULT_OK ||
-        buffer_append(scratch, parts.path, parts.path_length) != RESULT_OK) {
-        return ENOMEM;
+    (void)buffer_append(scratch, head, length);
+    if (record.crawled) {
+        (void)page_crawl_append(crawl, scratch);
     }
+    (void)buffer_append(scratch, parts.userinfo, parts.userinfo_length);
+    (void)buffer_append(scratch, parts.path, parts.path_length);
     MDB_val value = {scratch->length, scratch->data};
-    return page_pack_editor_append(infos, node->index, &value);
-}
-
-/* What is behind the head of a record: crawls, of which crawl are newer, and the path. */
-static Result page_node_append_rest(Buffer *out, const MDB_val *record, const PageRecord *old,
-                                    const PageCrawl *crawl)
-{
-    const char *rest = (const char *)record->mv_data + old->head_length;
-    if (crawl == NULL) {
-        return buffer_append(out, rest, record->mv_size - old->head_length);
+    if (lmdb_rows_note(&infos->rows, scratch->failed == RESULT_OK ? 0 : ENOMEM)) {
+        page_pack_editor_append(infos, node->index, &value);
     }
-    Result rc = page_crawl_append(crawl, out);
-    return rc == RESULT_OK ? buffer_append(out, old->path, old->path_length) : rc;
 }
 
-int page_node_rewrite(PageNode *node, const PageCrawl *crawl, PagePackEditor *infos,
-                      Buffer *scratch)
+bool page_node_read(const PageNode *node, PagePackEditor *infos, MDB_val *value, PageRecord *record)
+{
+    return page_pack_editor_read(infos, node->index, page_node_domain(node), value, record) ||
+           lmdb_rows_note(&infos->rows, MDB_CORRUPTED);
+}
+
+void page_node_rewrite(PageNode *node, const PageCrawl *crawl, PagePackEditor *infos,
+                       Buffer *scratch)
 {
     MDB_val value;
     PageRecord old;
-    int rc = page_pack_editor_get(infos, node->index, &value);
-    if (rc != 0) {
-        return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
-    }
-    if (!page_record_read(value.mv_data, value.mv_size, node->index, page_node_domain(node),
-                          &old)) {
-        return MDB_CORRUPTED;
+    if (!page_node_read(node, infos, &value, &old)) {
+        return;
     }
     if (!node->loaded) {
         page_node_take(node, &old);
@@ -149,12 +140,18 @@ int page_node_rewrite(PageNode *node, const PageCrawl *crawl, PagePackEditor *in
     buffer_reset(scratch);
     uint8_t head[PAGE_RECORD_MAX_BYTES];
     size_t length = page_record_write(&record, node->index, page_node_domain(node), head);
-    if (buffer_append(scratch, head, length) != RESULT_OK ||
-        page_node_append_rest(scratch, &value, &old, crawl) != RESULT_OK) {
-        return ENOMEM;
+    (void)buffer_append(scratch, head, length);
+    if (crawl == NULL) { /* crawls and the path stay */
+        (void)buffer_append(scratch, (const char *)value.mv_data + old.head_length,
+                            value.mv_size - old.head_length);
+    } else {
+        (void)page_crawl_append(crawl, scratch);
+        (void)buffer_append(scratch, old.path, old.path_length);
     }
     value = (MDB_val){scratch->length, scratch->data};
-    return page_pack_editor_set(infos, node->index, &value);
+    if (lmdb_rows_note(&infos->rows, scratch->failed == RESULT_OK ? 0 : ENOMEM)) {
+        page_pack_editor_set(infos, node->index, &value);
+    }
 }
 
 static PageEntry page_node_entry_of(const PageNode *node)

@@ -73,11 +73,14 @@ PageRef page_node_ref(const PageNode *node, const PageCrawl *crawl);
 /* Finds or adds the origin of a new node. */
 int page_node_find_host(PageNode *node, PageDBStore *store, MDB_txn *txn, Arena *arena);
 /* Appends the record of a new node; nodes in order of index. crawl: NULL, it was not crawled. */
-int page_node_append(const PageNode *node, const PageCrawl *crawl, PagePackEditor *infos,
-                     Buffer *scratch);
-/* Rewrites the record of a known node. crawl: NULL, as it is stored. */
-int page_node_rewrite(PageNode *node, const PageCrawl *crawl, PagePackEditor *infos,
+void page_node_append(const PageNode *node, const PageCrawl *crawl, PagePackEditor *infos,
                       Buffer *scratch);
+/* Rewrites the record of a known node. crawl: NULL, as it is stored. */
+void page_node_rewrite(PageNode *node, const PageCrawl *crawl, PagePackEditor *infos,
+                       Buffer *scratch);
+/* What is stored of a known node. false: infos has failed. */
+bool page_node_read(const PageNode *node, PagePackEditor *infos, MDB_val *value,
+                    PageRecord *record);
 /* Whether the entry of hash2idx must be written: the node is new, or its depth changed there. */
 bool page_node_has_new_entry(const PageNode *node);
 /* Writes that entry, in place of the old one. The cursor is of hash2idx. */

@@ -31,18 +31,30 @@ static int compare_by_index(const void *a, const void *b, void *context)
     return (x > y) - (x < y);
 }
 
-static int page_flush_tell_improved(PageWriter *w, const PageNode *node)
+/* false: this or something before it has failed. */
+static bool page_writer_note(PageWriter *w, int code)
 {
-    if (w->sink == NULL || w->sink->improved == NULL) {
-        return 0;
+    w->code = w->code == 0 ? code : w->code;
+    return w->code == 0;
+}
+
+/* What the sink has answered. */
+static void page_writer_hear(PageWriter *w, int sink_code)
+{
+    w->sink_code = sink_code;
+    (void)page_writer_note(w, sink_code == 0 ? 0 : PAGE_WRITER_STOPPED);
+}
+
+static void page_flush_tell_improved(PageWriter *w, const PageNode *node)
+{
+    if (w->sink != NULL && w->sink->improved != NULL) {
+        PageRef ref = page_node_ref(node, NULL);
+        page_writer_hear(w, w->sink->improved(w->sink->context, &ref));
     }
-    PageRef ref = page_node_ref(node, NULL);
-    w->sink_code = w->sink->improved(w->sink->context, &ref);
-    return w->sink_code == 0 ? 0 : PAGE_WRITER_STOPPED;
 }
 
 /* Known pages that were crawled or got a better path, in order of index. */
-static int store_changed(PageWriter *w, PagePackEditor *infos)
+static void store_changed(PageWriter *w, PagePackEditor *infos)
 {
     PageBatch *batch = w->batch;
     size_t n = 0;
@@ -57,20 +69,18 @@ static int store_changed(PageWriter *w, PagePackEditor *infos)
     if (n > 1) { /* an empty batch has no array */
         qsort_r(changed, n, sizeof *changed, compare_by_index, batch->nodes);
     }
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < n; i++) {
+    for (size_t i = 0; w->code == 0 && i < n; i++) {
         page_store_looked_up(w->store, 1);
         PageNode *node = &batch->nodes[changed[i]];
-        rc = page_node_rewrite(node, page_flush_crawl_of(batch, node), infos, &batch->scratch);
-        if (rc == 0 && node->moved) {
-            rc = page_flush_tell_improved(w, node);
+        page_node_rewrite(node, page_flush_crawl_of(batch, node), infos, &batch->scratch);
+        if (page_writer_note(w, infos->rows.code) && node->moved) {
+            page_flush_tell_improved(w, node);
         }
     }
-    return rc;
 }
 
 /* Lists of links, in order of index. */
-static int page_flush_links(PageWriter *w)
+static void page_flush_links(PageWriter *w)
 {
     PageBatch *batch = w->batch;
     uint32_t *order = batch->node_of;
@@ -81,178 +91,162 @@ static int page_flush_links(PageWriter *w)
         qsort_r(order, batch->n_crawls, sizeof *order, compare_by_index, batch->nodes);
     }
     PageLinksWriter links;
-    int rc = page_links_writer_begin(&links, w->txn, w->store->tables.links);
-    for (size_t i = 0; rc == 0 && i < batch->n_crawls; i++) {
+    page_links_writer_begin(&links, w->txn, w->store->tables.links);
+    for (size_t i = 0; w->code == 0 && i < batch->n_crawls; i++) {
         const PageNode *node = &batch->nodes[order[i]];
         const PageBatchCrawl *crawl = &batch->crawls[node->crawl];
         if (crawl->links != NULL) {
             page_store_looked_up(w->store, 1);
-            rc = page_links_writer_put(&links, node->index, crawl->links, crawl->links_length);
+            page_links_writer_put(&links, node->index, crawl->links, crawl->links_length);
         }
     }
-    return page_links_writer_end(&links, rc);
+    w->code = page_links_writer_end(&links, w->code);
 }
 
-static int store_infos(PageWriter *w)
+static void store_infos(PageWriter *w)
 {
     PagePackEditor infos;
-    int rc = page_pack_editor_begin(&infos, w->txn, w->store->tables.idx2info, w->store->journal);
-    if (rc == 0) {
-        rc = store_changed(w, &infos);
+    page_pack_editor_begin(&infos, w->txn, w->store->tables.idx2info, w->store->journal);
+    store_changed(w, &infos);
+    /* New pages: appended in order of index. */
+    for (size_t i = 0; w->code == 0 && i < w->batch->n_fresh; i++) {
+        size_t ahead = i + PREFETCH < w->batch->n_fresh ? i + PREFETCH : i;
+        __builtin_prefetch(w->batch->nodes[w->batch->fresh[ahead]].url);
+        const PageNode *node = &w->batch->nodes[w->batch->fresh[i]];
+        page_node_append(node, page_flush_crawl_of(w->batch, node), &infos, &w->batch->scratch);
     }
-    if (rc == 0) {
-        /* New pages: appended in order of index. */
-        for (size_t i = 0; rc == 0 && i < w->batch->n_fresh; i++) {
-            size_t ahead = i + PREFETCH < w->batch->n_fresh ? i + PREFETCH : i;
-            __builtin_prefetch(w->batch->nodes[w->batch->fresh[ahead]].url);
-            const PageNode *node = &w->batch->nodes[w->batch->fresh[i]];
-            rc = page_node_append(node, page_flush_crawl_of(w->batch, node), &infos,
-                                  &w->batch->scratch);
-        }
-    }
-    return page_pack_editor_end(&infos, rc);
+    w->code = page_pack_editor_end(&infos, w->code);
 }
 
-static int page_flush(PageWriter *w)
+/* Writes everything, unless something has failed. */
+static void page_flush(PageWriter *w)
 {
-    /* Entries of hash2idx, in order: new pages, and those whose depth in their entry changed. */
     MDB_cursor *cursor = NULL;
-    int rc = mdb_cursor_open(w->txn, w->store->tables.hash2idx, &cursor);
-    for (size_t i = 0; rc == 0 && i < w->batch->n_nodes; i++) {
+    if (w->code != 0) {
+        return;
+    }
+    /* Entries of hash2idx, in order: new pages, and those whose depth in their entry changed. */
+    w->code = mdb_cursor_open(w->txn, w->store->tables.hash2idx, &cursor);
+    for (size_t i = 0; w->code == 0 && i < w->batch->n_nodes; i++) {
         const PageNode *node = &w->batch->nodes[i];
         page_store_looked_up(w->store, 1);
         if (page_node_has_new_entry(node)) {
-            rc = page_node_store_entry(cursor, node);
+            w->code = page_node_store_entry(cursor, node);
         }
     }
     mdb_cursor_close(cursor);
-    if (rc == 0) {
-        rc = store_infos(w);
+    store_infos(w);
+    page_flush_links(w);
+    if (w->code == 0 && w->batch->n_fresh > 0) {
+        w->code = page_store_set_n_pages(w->store, w->txn, w->n_pages);
     }
-    return rc == 0 ? page_flush_links(w) : rc;
 }
 
 /* ---- Writing a batch ---- */
 
-int page_writer_begin(PageWriter *w, PageDBStore *store, MDB_txn *txn, const PageSink *sink)
+void page_writer_begin(PageWriter *w, PageDBStore *store, MDB_txn *txn, const PageSink *sink)
 {
     *w = (PageWriter){.store = store, .batch = store->batch, .txn = txn, .sink = sink};
     page_batch_reset(w->batch);
-    return page_store_count_pages(store, txn, &w->n_pages);
+    w->code = page_store_count_pages(store, txn, &w->n_pages);
 }
 
-void page_writer_end(PageWriter *w)
+int page_writer_end(PageWriter *w)
 {
     page_batch_reset(w->batch);
+    return w->code;
 }
 
 /* Finds the stored record of a known node. */
-static int page_writer_find_record(PageWriter *w, const PageNode *node, PageRecord *record)
+static bool page_writer_find_record(PageWriter *w, const PageNode *node, PageRecord *record)
 {
     MDB_val value;
     int rc =
         page_pack_find(w->txn, w->store->tables.idx2info, w->store->journal, node->index, &value);
-    if (rc != 0) {
-        return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+    if (rc == MDB_NOTFOUND ||
+        (rc == 0 && !page_record_read(value.mv_data, value.mv_size, node->index,
+                                      page_node_domain(node), record))) {
+        rc = MDB_CORRUPTED;
     }
-    return page_record_read(value.mv_data, value.mv_size, node->index, page_node_domain(node),
-                            record)
-               ? 0
-               : MDB_CORRUPTED;
+    return page_writer_note(w, rc);
 }
 
 /* Reads the record of a known node. */
-static int page_writer_load(PageWriter *w, PageNode *node)
+static void page_writer_load(PageWriter *w, PageNode *node)
 {
-    if (node->loaded || !node->known) {
-        return 0;
-    }
     PageRecord record;
-    int rc = page_writer_find_record(w, node, &record);
-    if (rc == 0) {
+    if (!node->loaded && node->known && page_writer_find_record(w, node, &record)) {
         page_node_take(node, &record);
     }
-    return rc;
 }
 
 /* Gives a new node its index and host. */
-static int page_writer_create(PageWriter *w, PageNode *node)
+static void page_writer_create(PageWriter *w, PageNode *node)
 {
     int rc = page_node_find_host(node, w->store, w->txn, &w->batch->arena);
-    if (rc != 0) {
-        return rc;
+    if (rc == 0 && w->n_pages >> PAGE_INDEX_BITS != 0) {
+        rc = MDB_MAP_FULL;
     }
-    if (w->n_pages >> PAGE_INDEX_BITS != 0) {
-        return MDB_MAP_FULL;
+    if (page_writer_note(w, rc)) {
+        node->index = w->n_pages++;
+        w->batch->fresh[w->batch->n_fresh++] = (uint32_t)(node - w->batch->nodes);
     }
-    node->index = w->n_pages++;
-    w->batch->fresh[w->batch->n_fresh++] = (uint32_t)(node - w->batch->nodes);
-    return 0;
 }
 
-static int report_discovered(PageWriter *w, PageNode *node)
+static void report_discovered(PageWriter *w, PageNode *node)
 {
-    if (w->sink == NULL || w->sink->discovered == NULL) {
-        return 0;
+    if (w->code != 0 || w->sink == NULL || w->sink->discovered == NULL) {
+        return;
     }
     PageRef ref = page_node_ref(node, NULL);
     PageState state = {.level = PAGE_DB_NO_LEVEL};
     page_store_looked_up(w->store, 1); /* what it stores is elsewhere in the map */
-    w->sink_code = w->sink->discovered(w->sink->context, &ref, &state);
+    page_writer_hear(w, w->sink->discovered(w->sink->context, &ref, &state));
     node->level = state.level;
     node->flags = state.flags;
-    return w->sink_code == 0 ? 0 : PAGE_WRITER_STOPPED;
 }
 
 /* A link to node was seen. */
-static int see_link(PageWriter *w, PageNode *node, const PageSource *from, float score, uint8_t hop)
+static void see_link(PageWriter *w, PageNode *node, const PageSource *from, float score,
+                     uint8_t hop)
 {
     if (node->index == PAGE_DB_NO_INDEX) {
         page_node_set_path(node, from, hop);
         node->score = score;
-        int rc = page_writer_create(w, node);
-        return rc == 0 ? report_discovered(w, node) : rc;
+        page_writer_create(w, node);
+        report_discovered(w, node);
+        return;
     }
     if (node->depth >= PAGE_MAX_DEPTH8 && from->depth >= PAGE_MAX_DEPTH8) {
-        int rc = page_writer_load(w, node);
-        if (rc != 0) {
-            return rc;
-        }
+        page_writer_load(w, node);
     }
     if (from->depth < node->depth) {
         page_node_set_path(node, from, hop);
         node->moved = true;
     }
-    return 0;
 }
 
-/* The crawl of a page so far: of this batch, or as stored. *found is false when it was never
- * crawled. */
-static int crawl_so_far(PageWriter *w, PageNode *node, PageBatchCrawl **crawl, bool *found)
+/* The crawl of a page so far: of this batch, or as stored. false: it was never crawled, or that
+ * failed. Then *crawl is a new one, or NULL. */
+static bool crawl_so_far(PageWriter *w, PageNode *node, PageBatchCrawl **crawl)
 {
     if (node->crawl != PAGE_NODE_NO_CRAWL) {
         *crawl = &w->batch->crawls[node->crawl];
-        *found = true;
-        return 0;
+        return true;
     }
     *crawl = page_batch_add_crawl(w->batch, (uint32_t)(node - w->batch->nodes));
-    *found = false;
-    if (*crawl == NULL) {
-        return ENOMEM;
-    }
-    if (!node->was_crawled) {
-        return 0;
-    }
     PageRecord record;
-    int rc = page_writer_find_record(w, node, &record);
-    if (rc != 0 || !page_crawl_read(record.crawl, record.crawl_length, &(*crawl)->crawl)) {
-        return rc == 0 ? MDB_CORRUPTED : rc;
+    if (!page_writer_note(w, *crawl == NULL ? ENOMEM : 0) || !node->was_crawled ||
+        !page_writer_find_record(w, node, &record)) {
+        return false;
+    }
+    PageCrawl *stored = &(*crawl)->crawl;
+    if (!page_crawl_read(record.crawl, record.crawl_length, stored)) {
+        return page_writer_note(w, MDB_CORRUPTED);
     }
     /* The record moves when the table is written. */
-    (*crawl)->crawl.hash =
-        arena_copy(&w->batch->arena, (*crawl)->crawl.hash, (*crawl)->crawl.hash_length);
-    *found = true;
-    return (*crawl)->crawl.hash == NULL ? ENOMEM : 0;
+    stored->hash = arena_copy(&w->batch->arena, stored->hash, stored->hash_length);
+    return page_writer_note(w, stored->hash == NULL ? ENOMEM : 0);
 }
 
 static void update_content(PageCrawl *crawl, const PageWrite *write)
@@ -281,33 +275,33 @@ static void update_crawl(PageCrawl *crawl, const PageWrite *write, bool found)
 }
 
 /* Updates the page's own node and tells the sink. */
-static int see_page(PageWriter *w, PageNode *node, const PageWrite *write, PageBatchCrawl **crawl)
+static PageBatchCrawl *see_page(PageWriter *w, PageNode *node, const PageWrite *write)
 {
-    int rc =
-        node->index == PAGE_DB_NO_INDEX ? page_writer_create(w, node) : page_writer_load(w, node);
-    bool found = false;
-    if (rc == 0) {
-        rc = crawl_so_far(w, node, crawl, &found);
+    if (node->index == PAGE_DB_NO_INDEX) {
+        page_writer_create(w, node);
+    } else {
+        page_writer_load(w, node);
     }
-    if (rc != 0) {
-        return rc;
+    PageBatchCrawl *crawl = NULL;
+    bool found = w->code == 0 && crawl_so_far(w, node, &crawl);
+    if (w->code != 0) {
+        return NULL;
     }
-    PageRef before = page_node_ref(node, found ? &(*crawl)->crawl : NULL);
-    update_crawl(&(*crawl)->crawl, write, found);
+    PageRef before = page_node_ref(node, found ? &crawl->crawl : NULL);
+    update_crawl(&crawl->crawl, write, found);
     node->score = write->page->score;
     node->status = write->status;
     node->flags = write->flags;
     node->tries = 0;
     node->level = PAGE_DB_NO_LEVEL;
     if (w->sink != NULL && w->sink->crawled != NULL) {
-        PageRef after = page_node_ref(node, &(*crawl)->crawl);
+        PageRef after = page_node_ref(node, &crawl->crawl);
         uint8_t level = PAGE_DB_NO_LEVEL;
         page_store_looked_up(w->store, 1);
-        w->sink_code = w->sink->crawled(w->sink->context, &before, &after, &level);
+        page_writer_hear(w, w->sink->crawled(w->sink->context, &before, &after, &level));
         node->level = level;
-        rc = w->sink_code == 0 ? 0 : PAGE_WRITER_STOPPED;
     }
-    return rc;
+    return crawl;
 }
 
 /* Whether there is more to keep of these links than where they lead. */
@@ -322,38 +316,36 @@ static bool has_kinds(const uint8_t *kinds, size_t n)
 }
 
 /* Works through the links of a page, whose references begin at `ref`, and encodes their list. */
-static int see_links(PageWriter *w, const PageNode *node, const PageWrite *write, size_t ref,
-                     PageBatchCrawl *crawl)
+static void see_links(PageWriter *w, const PageNode *node, const PageWrite *write, size_t ref,
+                      PageBatchCrawl *crawl)
 {
     PageBatch *batch = w->batch;
     const PageLinks *links = write->page->links;
     size_t n = links->n_links, n_diff = 0, n_same = 0;
     PageSource from = {.index = node->index, .hash = node->key.hash, .depth = node->depth + 1};
     bool kinds = has_kinds(write->link_kinds, n);
-    int rc = page_batch_reserve_targets(batch, n);
-    for (size_t i = 0; rc == 0 && i < n; i++) {
+    (void)page_writer_note(w, page_batch_reserve_targets(batch, n));
+    for (size_t i = 0; w->code == 0 && i < n; i++) {
         PageNode *to = page_batch_node(batch, ref + i);
         __builtin_prefetch(page_batch_node(batch, ref + (i + PREFETCH < n ? i + PREFETCH : i)));
-        rc = see_link(w, to, &from, links->link_info[i].score,
-                      write->link_hops == NULL ? 'L' : write->link_hops[i]);
+        see_link(w, to, &from, links->link_info[i].score,
+                 write->link_hops == NULL ? 'L' : write->link_hops[i]);
         size_t place = batch->cross[ref + i] ? n_diff++ : n - ++n_same;
         batch->targets[place] =
             kinds ? to->index << PAGE_LINKS_KIND_BITS | write->link_kinds[i] : to->index;
     }
     Buffer *scratch = &batch->scratch;
     buffer_reset(scratch);
-    if (rc == 0 && buffer_reserve(scratch, (n + 3) * MAX_VARINT_SIZE) != RESULT_OK) {
-        rc = ENOMEM;
-    }
-    if (rc != 0) {
-        return rc;
+    Result rc = buffer_reserve(scratch, (n + 3) * MAX_VARINT_SIZE);
+    if (!page_writer_note(w, rc == RESULT_OK ? 0 : ENOMEM)) {
+        return;
     }
     uint8_t *out = (uint8_t *)scratch->data;
     crawl->links_length = kinds
                               ? page_links_encode_kinds(node->index, batch->targets, n_diff, n, out)
                               : page_links_encode(node->index, batch->targets, n_diff, n, out);
     crawl->links = (uint8_t *)arena_copy(&batch->arena, scratch->data, crawl->links_length);
-    return crawl->links == NULL ? ENOMEM : 0;
+    (void)page_writer_note(w, crawl->links == NULL ? ENOMEM : 0);
 }
 
 static size_t links_of(const PageWrite *write)
@@ -361,121 +353,111 @@ static size_t links_of(const PageWrite *write)
     return write->links_later ? 0 : write->page->links->n_links;
 }
 
-static int add_references(PageWriter *w, const PageWrite *pages, size_t n)
+/* Adds a reference, unless something has failed. */
+static void page_writer_add(PageWriter *w, const char *url, size_t length, const PageOrigin *from)
 {
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < n; i++) {
+    if (w->code == 0) {
+        w->code = page_batch_add(w->batch, w->store, url, length, from);
+    }
+}
+
+/* Looks up what was added. */
+static void page_writer_resolve(PageWriter *w)
+{
+    if (w->code == 0) {
+        w->code = page_batch_resolve(w->batch, w->store, w->txn);
+    }
+}
+
+static void add_references(PageWriter *w, const PageWrite *pages, size_t n)
+{
+    for (size_t i = 0; w->code == 0 && i < n; i++) {
         const CrawledPage *page = pages[i].page;
         size_t length = strlen(page->url);
         PageOrigin origin;
         page_origin_of(page->url, length, &origin);
-        rc = page_batch_add(w->batch, w->store, page->url, length, NULL);
+        page_writer_add(w, page->url, length, NULL);
         const LinkInfo *links = page->links->link_info;
         size_t n_links = links_of(&pages[i]);
-        for (size_t k = 0; rc == 0 && k < n_links; k++) {
+        for (size_t k = 0; k < n_links; k++) {
             const char *url = links[k].url;
             __builtin_prefetch(links[k + PREFETCH < n_links ? k + PREFETCH : k].url);
-            rc = page_batch_add(w->batch, w->store, url, strlen(url), &origin);
+            page_writer_add(w, url, strlen(url), &origin);
         }
     }
-    return rc;
+    page_writer_resolve(w);
 }
 
-static int store_all(PageWriter *w)
+void page_writer_write(PageWriter *w, const PageWrite *pages, size_t n)
 {
-    int rc = page_flush(w);
-    if (rc == 0 && w->batch->n_fresh > 0) {
-        rc = page_store_set_n_pages(w->store, w->txn, w->n_pages);
-    }
-    return rc;
-}
-
-int page_writer_write(PageWriter *w, const PageWrite *pages, size_t n)
-{
-    int rc = add_references(w, pages, n);
-    if (rc == 0) {
-        rc = page_batch_resolve(w->batch, w->store, w->txn);
-    }
-    if (rc == 0) {
-        size_t ref = 0;
-        for (size_t i = 0; rc == 0 && i < n; i++) {
-            PageNode *node = page_batch_node(w->batch, ref);
-            PageBatchCrawl *crawl = NULL;
-            rc = see_page(w, node, &pages[i], &crawl);
-            if (rc == 0 && !pages[i].links_later) {
-                rc = see_links(w, node, &pages[i], ref + 1, crawl);
-            }
-            ref += 1 + links_of(&pages[i]);
+    add_references(w, pages, n);
+    size_t ref = 0;
+    for (size_t i = 0; w->code == 0 && i < n; i++) {
+        PageNode *node = page_batch_node(w->batch, ref);
+        PageBatchCrawl *crawl = see_page(w, node, &pages[i]);
+        if (w->code == 0 && !pages[i].links_later) {
+            see_links(w, node, &pages[i], ref + 1, crawl);
         }
+        ref += 1 + links_of(&pages[i]);
     }
-    return rc == 0 ? store_all(w) : rc;
+    page_flush(w);
 }
 
 /* The page, as it is stored, and its links. */
-static int see_again(PageWriter *w, const PageWrite *page)
+static void see_again(PageWriter *w, const PageWrite *page)
 {
     PageNode *node = page_batch_node(w->batch, 0);
     PageBatchCrawl *crawl = NULL;
-    bool found = false;
     if (node->index == PAGE_DB_NO_INDEX) {
-        return MDB_NOTFOUND;
+        w->code = MDB_NOTFOUND;
+        return;
     }
-    int rc = page_writer_load(w, node);
-    if (rc == 0) {
-        rc = crawl_so_far(w, node, &crawl, &found);
+    page_writer_load(w, node);
+    if (w->code != 0 || !crawl_so_far(w, node, &crawl)) {
+        (void)page_writer_note(w, MDB_NOTFOUND);
+        return;
     }
-    if (rc == 0 && !found) {
-        return MDB_NOTFOUND;
-    }
-    if (rc == 0 && page->page->content_hash_length > 0) {
+    if (page->page->content_hash_length > 0) {
         update_content(&crawl->crawl, page);
         node->score = page->page->score;
     }
-    return rc == 0 ? see_links(w, node, page, 1, crawl) : rc;
+    see_links(w, node, page, 1, crawl);
 }
 
-int page_writer_relink(PageWriter *w, const PageWrite *page)
+void page_writer_relink(PageWriter *w, const PageWrite *page)
 {
-    int rc = add_references(w, page, 1);
-    if (rc == 0) {
-        rc = page_batch_resolve(w->batch, w->store, w->txn);
+    add_references(w, page, 1);
+    if (w->code == 0) {
+        see_again(w, page);
     }
-    if (rc == 0) {
-        rc = see_again(w, page);
-    }
-    return rc == 0 ? store_all(w) : rc;
+    page_flush(w);
 }
 
-int page_writer_discover_each(PageWriter *w, const PageDiscovery *found, size_t n)
+void page_writer_discover_each(PageWriter *w, const PageDiscovery *found, size_t n)
 {
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        rc = page_batch_add(w->batch, w->store, found[i].url, found[i].length, NULL);
+    for (size_t i = 0; i < n; i++) {
+        page_writer_add(w, found[i].url, found[i].length, NULL);
     }
-    if (rc == 0) {
-        rc = page_batch_resolve(w->batch, w->store, w->txn);
-    }
-    for (size_t i = 0; rc == 0 && i < n; i++) {
+    page_writer_resolve(w);
+    for (size_t i = 0; w->code == 0 && i < n; i++) {
         PageSource from = {.index = PAGE_DB_NO_INDEX, .depth = found[i].depth};
-        rc = see_link(w, page_batch_node(w->batch, i), &from, found[i].score, found[i].hop);
+        see_link(w, page_batch_node(w->batch, i), &from, found[i].score, found[i].hop);
     }
-    return rc == 0 ? store_all(w) : rc;
+    page_flush(w);
 }
 
-int page_writer_discover(PageWriter *w, const LinkInfo *urls, const uint8_t *hops, size_t n,
-                         uint64_t from_index, uint64_t depth)
+void page_writer_discover(PageWriter *w, const LinkInfo *urls, const uint8_t *hops, size_t n,
+                          uint64_t from_index, uint64_t depth)
 {
     PageSource from = {.index = from_index, .depth = depth};
-    int rc = page_parts_hash(w->store, w->txn, from_index, &from.hash);
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        rc = page_batch_add(w->batch, w->store, urls[i].url, strlen(urls[i].url), NULL);
+    (void)page_writer_note(w, page_parts_hash(w->store, w->txn, from_index, &from.hash));
+    for (size_t i = 0; i < n; i++) {
+        page_writer_add(w, urls[i].url, strlen(urls[i].url), NULL);
     }
-    if (rc == 0) {
-        rc = page_batch_resolve(w->batch, w->store, w->txn);
+    page_writer_resolve(w);
+    for (size_t i = 0; w->code == 0 && i < n; i++) {
+        see_link(w, page_batch_node(w->batch, i), &from, urls[i].score,
+                 hops == NULL ? 'L' : hops[i]);
     }
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        rc = see_link(w, page_batch_node(w->batch, i), &from, urls[i].score,
-                      hops == NULL ? 'L' : hops[i]);
-    }
-    return rc == 0 ? store_all(w) : rc;
+    page_flush(w);
 }

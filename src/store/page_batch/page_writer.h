@@ -7,7 +7,8 @@
  * Owns: nothing; the batch is the store's, and is empty before and after.
  * Threads: the one with the write transaction.
  * Errors: LMDB codes, ENOMEM, E2BIG; PAGE_WRITER_STOPPED when the sink returned something other
- * than 0, which is then in sink_code. After any error the transaction must be aborted. */
+ * than 0, which is then in sink_code. What comes behind the first of them does nothing, and
+ * page_writer_end returns it; then the transaction must be aborted. */
 #ifndef STORE_PAGE_BATCH_PAGE_WRITER_H
 #define STORE_PAGE_BATCH_PAGE_WRITER_H
 
@@ -21,20 +22,21 @@ typedef struct PageWriter {
     MDB_txn *txn;
     const PageSink *sink;
     uint64_t n_pages;
+    int code;      /* of the first failure */
     int sink_code; /* what the sink stopped the batch with */
 } PageWriter;
 
 /* end must be called in any case. sink may be NULL. */
-int page_writer_begin(PageWriter *writer, PageDBStore *store, MDB_txn *txn, const PageSink *sink);
-void page_writer_end(PageWriter *writer);
+void page_writer_begin(PageWriter *writer, PageDBStore *store, MDB_txn *txn, const PageSink *sink);
+int page_writer_end(PageWriter *writer);
 
 /* One of these between begin and end. page_db_write, page_db_relink, page_db_discover and
  * page_db_discover_each say what each does. relink: MDB_NOTFOUND when the page was never crawled,
  * and nothing was written. */
-int page_writer_write(PageWriter *writer, const PageWrite *pages, size_t n);
-int page_writer_relink(PageWriter *writer, const PageWrite *page);
-int page_writer_discover(PageWriter *writer, const LinkInfo *urls, const uint8_t *hops, size_t n,
-                         uint64_t from_index, uint64_t depth);
-int page_writer_discover_each(PageWriter *writer, const PageDiscovery *found, size_t n);
+void page_writer_write(PageWriter *writer, const PageWrite *pages, size_t n);
+void page_writer_relink(PageWriter *writer, const PageWrite *page);
+void page_writer_discover(PageWriter *writer, const LinkInfo *urls, const uint8_t *hops, size_t n,
+                          uint64_t from_index, uint64_t depth);
+void page_writer_discover_each(PageWriter *writer, const PageDiscovery *found, size_t n);
 
 #endif

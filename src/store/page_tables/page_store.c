@@ -70,7 +70,8 @@ int page_store_set_n_pages(PageDBStore *store, MDB_txn *txn, uint64_t n_pages)
 static int page_store_sweep_begin(void *context, MDB_txn *txn)
 {
     PageDBStore *store = context;
-    return page_pack_editor_begin(&store->sweep, txn, store->tables.idx2info, NULL);
+    page_pack_editor_begin(&store->sweep, txn, store->tables.idx2info, NULL);
+    return store->sweep.rows.code;
 }
 
 static int page_store_sweep_row(void *context, Journal *journal, MDB_txn *txn, uint64_t index,
@@ -80,7 +81,8 @@ static int page_store_sweep_row(void *context, Journal *journal, MDB_txn *txn, u
     PageDBStore *store = context;
     (void)txn;
     page_store_looked_up(store, 1);
-    return page_pack_editor_set(&store->sweep, index, row);
+    page_pack_editor_set(&store->sweep, index, row);
+    return store->sweep.rows.code;
 }
 
 static int page_store_sweep_end(void *context, int rc)

@@ -290,9 +290,9 @@ PageDBError page_db_add(PageDB *db, const CrawledPage *page, PageInfoList **page
 /* Writing: batches of crawled pages, lists of links, URLs that were found. */
 
 /* Ends a write and translates its code. */
-static int end_write(PageDB *db, PageWriter *writer, int rc, const char *what)
+static int end_write(PageDB *db, PageWriter *writer, const char *what)
 {
-    page_writer_end(writer);
+    int rc = page_writer_end(writer);
     if (rc == PAGE_WRITER_STOPPED) {
         return page_db_fail(db, writer->sink_code, what);
     }
@@ -303,26 +303,22 @@ int page_db_write(PageDB *db, MDB_txn *txn, const PageWrite *pages, size_t n, co
 {
     error_clean(db->error);
     PageWriter writer;
-    int rc = page_writer_begin(&writer, db->store, txn, sink);
-    if (rc == 0) {
-        rc = page_writer_write(&writer, pages, n);
-    }
-    return end_write(db, &writer, rc, "page_db_write");
+    page_writer_begin(&writer, db->store, txn, sink);
+    page_writer_write(&writer, pages, n);
+    return end_write(db, &writer, "page_db_write");
 }
 
 int page_db_relink(PageDB *db, MDB_txn *txn, const PageWrite *page, const PageSink *sink)
 {
     error_clean(db->error);
     PageWriter writer;
-    int rc = page_writer_begin(&writer, db->store, txn, sink);
-    if (rc == 0) {
-        rc = page_writer_relink(&writer, page);
-    }
-    if (rc == MDB_NOTFOUND) {
-        page_writer_end(&writer);
+    page_writer_begin(&writer, db->store, txn, sink);
+    page_writer_relink(&writer, page);
+    if (writer.code == MDB_NOTFOUND) {
+        (void)page_writer_end(&writer);
         return page_db_fail(db, page_db_error_no_page, "page_db_relink");
     }
-    return end_write(db, &writer, rc, "page_db_relink");
+    return end_write(db, &writer, "page_db_relink");
 }
 
 int page_db_discover(PageDB *db, MDB_txn *txn, const LinkInfo *urls, const uint8_t *hops, size_t n,
@@ -330,11 +326,9 @@ int page_db_discover(PageDB *db, MDB_txn *txn, const LinkInfo *urls, const uint8
 {
     error_clean(db->error);
     PageWriter writer;
-    int rc = page_writer_begin(&writer, db->store, txn, sink);
-    if (rc == 0) {
-        rc = page_writer_discover(&writer, urls, hops, n, from_index, depth);
-    }
-    return end_write(db, &writer, rc, "page_db_discover");
+    page_writer_begin(&writer, db->store, txn, sink);
+    page_writer_discover(&writer, urls, hops, n, from_index, depth);
+    return end_write(db, &writer, "page_db_discover");
 }
 
 int page_db_discover_each(PageDB *db, MDB_txn *txn, const PageDiscovery *found, size_t n,
@@ -342,58 +336,49 @@ int page_db_discover_each(PageDB *db, MDB_txn *txn, const PageDiscovery *found, 
 {
     error_clean(db->error);
     PageWriter writer;
-    int rc = page_writer_begin(&writer, db->store, txn, sink);
-    if (rc == 0) {
-        rc = page_writer_discover_each(&writer, found, n);
-    }
-    return end_write(db, &writer, rc, "page_db_discover_each");
+    page_writer_begin(&writer, db->store, txn, sink);
+    page_writer_discover_each(&writer, found, n);
+    return end_write(db, &writer, "page_db_discover_each");
 }
 
 /* page_db_confirm: a visit that found nothing new. */
 
-/* The record with one crawl more, in bytes. MDB_NOTFOUND: it was never crawled. */
-static int page_db_confirm_record(const MDB_val *value, uint64_t index, double time, Buffer *bytes)
+/* Appends the record with one crawl more. false: it was never crawled. */
+static bool page_db_confirm_record(PagePackEditor *infos, const MDB_val *value,
+                                   const PageRecord *record, double time, Buffer *bytes)
 {
-    PageRecord record;
     PageCrawl crawl;
-    if (!page_record_read(value->mv_data, value->mv_size, index, 0, &record)) {
-        return MDB_CORRUPTED;
+    if (!record->crawled) {
+        return false;
     }
-    if (!record.crawled) {
-        return MDB_NOTFOUND;
-    }
-    if (!page_crawl_read(record.crawl, record.crawl_length, &crawl)) {
-        return MDB_CORRUPTED;
+    if (!page_crawl_read(record->crawl, record->crawl_length, &crawl)) {
+        return lmdb_rows_note(&infos->rows, MDB_CORRUPTED);
     }
     crawl.n_crawls++;
     crawl.last_crawl = time;
-    return buffer_append(bytes, value->mv_data, record.head_length) == RESULT_OK &&
-                   page_crawl_append(&crawl, bytes) == RESULT_OK &&
-                   buffer_append(bytes, record.path, record.path_length) == RESULT_OK
-               ? 0
-               : ENOMEM;
+    (void)buffer_append(bytes, value->mv_data, record->head_length);
+    (void)page_crawl_append(&crawl, bytes);
+    (void)buffer_append(bytes, record->path, record->path_length);
+    return lmdb_rows_note(&infos->rows, bytes->failed == RESULT_OK ? 0 : ENOMEM);
 }
 
 int page_db_confirm(PageDB *db, MDB_txn *txn, uint64_t index, double time)
 {
     PagePackEditor infos;
     MDB_val value;
+    PageRecord record;
     Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     error_clean(db->error);
-    int rc = page_pack_editor_begin(&infos, txn, db->store->tables.idx2info, db->store->journal);
-    if (rc == 0) {
-        rc = page_pack_editor_get(&infos, index, &value);
-    }
-    if (rc == 0) {
-        rc = page_db_confirm_record(&value, index, time, &bytes);
-    }
-    if (rc == 0) {
+    page_pack_editor_begin(&infos, txn, db->store->tables.idx2info, db->store->journal);
+    bool was_crawled = page_pack_editor_read(&infos, index, 0, &value, &record) &&
+                       page_db_confirm_record(&infos, &value, &record, time, &bytes);
+    if (was_crawled) {
         value = (MDB_val){bytes.length, bytes.data};
-        rc = page_pack_editor_set(&infos, index, &value);
+        page_pack_editor_set(&infos, index, &value);
     }
-    rc = page_pack_editor_end(&infos, rc);
+    int rc = page_pack_editor_end(&infos, 0);
     buffer_destroy(&bytes);
-    if (rc == MDB_NOTFOUND) {
+    if (rc == 0 && !was_crawled) {
         return page_db_fail(db, page_db_error_no_page, "page_db_confirm: it was never crawled");
     }
     return page_db_fail_mdb(db, rc, "page_db_confirm");

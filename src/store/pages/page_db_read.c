@@ -231,35 +231,21 @@ static int change_head(PageDB *db, MDB_txn *txn, uint64_t index, const HeadChang
     PagePackEditor infos;
     MDB_val value;
     PageRecord record;
-    char *copy = NULL;
-    int rc = page_pack_editor_begin(&infos, txn, db->store->tables.idx2info, db->store->journal);
-    if (rc == 0) {
-        rc = page_pack_editor_get(&infos, index, &value);
+    page_pack_editor_begin(&infos, txn, db->store->tables.idx2info, db->store->journal);
+    bool is_there = page_pack_editor_read(&infos, index, 0, &value, &record);
+    if (is_there && change->has_state) {
+        record.status = change->status;
+        record.level = change->level;
+        record.tries = change->tries;
     }
-    if (rc == 0 && !page_record_read(value.mv_data, value.mv_size, index, 0, &record)) {
-        rc = MDB_CORRUPTED;
+    if (is_there && change->has_flags) {
+        record.flags = change->flags;
     }
-    if (rc == 0) {
-        copy = malloc(value.mv_size);
-        rc = copy == NULL ? ENOMEM : 0;
+    if (is_there) {
+        page_pack_editor_set_head(&infos, index, &value, &record);
     }
-    if (rc == 0) {
-        memcpy(copy, value.mv_data, value.mv_size);
-        if (change->has_state) {
-            record.status = change->status;
-            record.level = change->level;
-            record.tries = change->tries;
-        }
-        if (change->has_flags) {
-            record.flags = change->flags;
-        }
-        page_record_write_head(&record, (uint8_t *)copy);
-        value.mv_data = copy;
-        rc = page_pack_editor_set(&infos, index, &value);
-    }
-    rc = page_pack_editor_end(&infos, rc);
-    free(copy);
-    return rc;
+    int rc = page_pack_editor_end(&infos, 0);
+    return rc == 0 && !is_there ? MDB_NOTFOUND : rc;
 }
 
 int page_db_set_state(PageDB *db, MDB_txn *txn, uint64_t index, int32_t status, uint8_t level,

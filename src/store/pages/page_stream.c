@@ -100,7 +100,7 @@ static int decode_record(PageDBLinkStream *es, const MDB_val *key, const MDB_val
 static int page_link_stream_read_block(PageDBLinkStream *es)
 {
     MDB_txn *txn = NULL;
-    MDB_val key, record;
+    LmdbRows rows;
     es->n_pages = 0;
     es->i_page = 0;
     es->used = 0;
@@ -108,23 +108,25 @@ static int page_link_stream_read_block(PageDBLinkStream *es)
     if (rc != 0) {
         return rc;
     }
-    rc = mdb_cursor_open(txn, es->db->store->tables.links, &es->cur);
-    if (rc == 0) {
-        /* The record that may hold lists behind the last one read. */
-        rc = es->started ? page_links_seek(es->cur, es->last + 1, &key, &record)
-                         : mdb_cursor_get(es->cur, &key, &record, MDB_FIRST);
-        while (rc == 0) {
-            rc = decode_record(es, &key, &record);
-            if (rc != 0 || es->used >= LINKS_AT_ONCE) {
-                break;
-            }
-            rc = mdb_cursor_get(es->cur, &key, &record, MDB_NEXT);
-        }
-        mdb_cursor_close(es->cur);
-        es->cur = NULL;
+    lmdb_rows_open(&rows, txn, es->db->store->tables.links);
+    /* The record that may hold lists behind the last one read. */
+    bool more =
+        es->started ? page_links_seek(&rows, es->last + 1) : lmdb_rows_get(&rows, MDB_FIRST);
+    while (more && lmdb_rows_note(&rows, decode_record(es, &rows.key, &rows.value)) &&
+           es->used < LINKS_AT_ONCE) {
+        more = lmdb_rows_get(&rows, MDB_NEXT);
     }
+    rc = lmdb_rows_close(&rows, 0);
     txn_manager_abort_mdb(es->db->txn_manager, txn);
-    return rc == MDB_NOTFOUND && es->n_pages > 0 ? 0 : rc;
+    return rc == 0 && es->n_pages == 0 ? MDB_NOTFOUND : rc;
+}
+
+static StreamState page_stream_failed(PageDB *db, StreamState *state, int rc, const char *what)
+{
+    error_clean(db->error);
+    (void)page_db_fail_mdb(db, rc, what);
+    *state = stream_state_error;
+    return *state;
 }
 
 static StreamState next_page(PageDBLinkStream *es)
@@ -139,10 +141,7 @@ static StreamState next_page(PageDBLinkStream *es)
                 return es->state;
             }
             if (rc != 0) {
-                error_clean(es->db->error);
-                (void)page_db_fail_mdb(es->db, rc, "link stream");
-                es->state = stream_state_error;
-                return es->state;
+                return page_stream_failed(es->db, &es->state, rc, "link stream");
             }
         }
         const LinkStreamPage *page = &es->pages[es->i_page++];
@@ -214,14 +213,6 @@ struct HashIdxEntry {
     uint64_t index;
 };
 
-static StreamState page_hash_stream_failed(PageDB *db, StreamState *state, int rc, const char *what)
-{
-    error_clean(db->error);
-    (void)page_db_fail_mdb(db, rc, what);
-    *state = stream_state_error;
-    return *state;
-}
-
 PageDBError hashidx_stream_new(HashIdxStream **st, PageDB *db)
 {
     int checked = page_db_check(db, st != NULL, "hashidx_stream_new");
@@ -254,10 +245,10 @@ void hashidx_stream_delete(HashIdxStream *st)
 
 /* Finds the entries behind the last one again. An entry that has moved meanwhile (its depth is part
  * of it) may come twice or not at all; its neighbours are not touched by that. */
-static int seek_entries(HashIdxStream *st, MDB_val *key, MDB_val *value)
+static bool seek_entries(HashIdxStream *st, LmdbRows *rows)
 {
     if (!st->started) {
-        return mdb_cursor_get(st->cur, key, value, MDB_FIRST);
+        return lmdb_rows_get(rows, MDB_FIRST);
     }
     uint8_t behind[PAGE_ENTRY_BYTES];
     memcpy(behind, st->last, sizeof behind);
@@ -267,24 +258,14 @@ static int seek_entries(HashIdxStream *st, MDB_val *key, MDB_val *value)
             break;
         }
     }
-    key->mv_size = sizeof st->domain;
-    key->mv_data = &st->domain;
-    value->mv_size = sizeof behind;
-    value->mv_data = behind;
-    int rc = mdb_cursor_get(st->cur, key, value, MDB_GET_BOTH_RANGE);
-    if (rc != MDB_NOTFOUND) {
-        return rc;
+    rows->key = lmdb_bytes(&st->domain, sizeof st->domain);
+    rows->value = lmdb_bytes(behind, sizeof behind);
+    if (lmdb_rows_get(rows, MDB_GET_BOTH_RANGE)) {
+        return true;
     }
     uint32_t next = st->domain + 1;
-    if (next == 0) {
-        return MDB_NOTFOUND;
-    }
-    MDB_val from = {sizeof next, &next};
-    rc = mdb_cursor_get(st->cur, &from, value, MDB_SET_RANGE);
-    if (rc == 0) {
-        *key = from; /* LMDB has put its own there */
-    }
-    return rc;
+    rows->key = lmdb_bytes(&next, sizeof next);
+    return next != 0 && lmdb_rows_get(rows, MDB_SET_RANGE);
 }
 
 /* Takes entries of a domain behind the last one, as far as there is room; after a seek the page of
@@ -313,48 +294,32 @@ static int take_entries(HashIdxStream *st, uint32_t domain, const MDB_val *value
     return 0;
 }
 
-/* From where the cursor stands, page of entries by page of entries. */
-static int walk_entries(HashIdxStream *st, MDB_val *key, MDB_val *value)
-{
-    int rc = 0;
-    while (rc == 0 && st->n_entries < ENTRIES_AT_ONCE) {
-        uint32_t domain = 0;
-        memcpy(&domain, key->mv_data, sizeof domain);
-        MDB_cursor_op from = MDB_GET_MULTIPLE;
-        while (rc == 0 && (rc = mdb_cursor_get(st->cur, key, value, from)) == 0) {
-            rc = take_entries(st, domain, value);
-            from = MDB_NEXT_MULTIPLE;
-        }
-        if (rc == MDB_NOTFOUND) {
-            rc = mdb_cursor_get(st->cur, key, value, MDB_NEXT_NODUP);
-        }
-    }
-    return rc;
-}
-
-/* Reads the next entries in a transaction of their own. */
+/* Reads the next entries in a transaction of their own, page of entries by page of entries. */
 static int read_entries(HashIdxStream *st)
 {
     MDB_txn *txn = NULL;
-    MDB_val key = {0, NULL};
-    MDB_val value = {0, NULL};
+    LmdbRows rows;
     st->n_entries = 0;
     st->i_entry = 0;
     int rc = txn_manager_begin_mdb(st->db->txn_manager, MDB_RDONLY, &txn);
     if (rc != 0) {
         return rc;
     }
-    rc = mdb_cursor_open(txn, st->db->store->tables.hash2idx, &st->cur);
-    if (rc == 0) {
-        rc = seek_entries(st, &key, &value);
-        if (rc == 0) {
-            rc = walk_entries(st, &key, &value);
+    lmdb_rows_open(&rows, txn, st->db->store->tables.hash2idx);
+    bool more = seek_entries(st, &rows);
+    while (more && st->n_entries < ENTRIES_AT_ONCE) {
+        uint32_t domain = 0;
+        memcpy(&domain, rows.key.mv_data, sizeof domain);
+        MDB_cursor_op from = MDB_GET_MULTIPLE;
+        while (lmdb_rows_get(&rows, from) &&
+               lmdb_rows_note(&rows, take_entries(st, domain, &rows.value))) {
+            from = MDB_NEXT_MULTIPLE;
         }
-        mdb_cursor_close(st->cur);
-        st->cur = NULL;
+        more = lmdb_rows_get(&rows, MDB_NEXT_NODUP);
     }
+    rc = lmdb_rows_close(&rows, 0);
     txn_manager_abort_mdb(st->db->txn_manager, txn);
-    return rc == MDB_NOTFOUND && st->n_entries > 0 ? 0 : rc;
+    return rc == 0 && st->n_entries == 0 ? MDB_NOTFOUND : rc;
 }
 
 StreamState hashidx_stream_next(HashIdxStream *st, uint64_t *hash, size_t *idx)
@@ -375,7 +340,7 @@ StreamState hashidx_stream_next_key(HashIdxStream *st, uint64_t *hash, uint64_t 
             return st->state;
         }
         if (rc != 0) {
-            return page_hash_stream_failed(st->db, &st->state, rc, "hash stream");
+            return page_stream_failed(st->db, &st->state, rc, "hash stream");
         }
     }
     const HashIdxEntry *entry = &st->entries[st->i_entry++];
@@ -438,7 +403,7 @@ StreamState hashinfo_stream_next(HashInfoStream *st, uint64_t *hash, PageInfo **
         page_reader_release(store, reader);
     }
     if (rc != 0) {
-        return page_hash_stream_failed(st->db, &st->state, rc, "info stream");
+        return page_stream_failed(st->db, &st->state, rc, "info stream");
     }
     return st->state;
 }

@@ -26,7 +26,7 @@ typedef struct LinkStreamPage LinkStreamPage; /* one page of the block that was 
 
 typedef struct PageDBLinkStream {
     PageDB *db;
-    MDB_cursor *cur; /* of the links table, during a call */
+    MDB_cursor *cur; /* NULL: none is open between calls */
     uint64_t from;   /* current page */
     uint64_t *to;    /* its links, inside block: first those that leave its domain */
     size_t n_to;     /* number of links in to */
@@ -62,7 +62,7 @@ typedef struct HashIdxEntry HashIdxEntry;
 
 typedef struct HashIdxStream {
     PageDB *db;
-    MDB_cursor *cur; /* of the hash2idx table, during a call */
+    MDB_cursor *cur; /* NULL: none is open between calls */
     StreamState state;
     HashIdxEntry *entries; /* that were read together */
     size_t n_entries;

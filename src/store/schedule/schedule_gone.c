@@ -17,35 +17,6 @@ int schedule_gone_decode(const MDB_val *row, ScheduleGone *gone)
     return 0;
 }
 
-void schedule_work_begin(ScheduleWork *work, Schedule *schedule, MDB_txn *txn, MDB_dbi table)
-{
-    work->schedule = schedule;
-    work->txn = txn;
-    lmdb_rows_open(&work->rows, txn, table);
-}
-
-Result schedule_work_end(ScheduleWork *work)
-{
-    return lmdb_code(lmdb_rows_close(&work->rows, 0));
-}
-
-bool schedule_work_find(ScheduleWork *work, uint32_t host, unsigned level, uint64_t index,
-                        MDB_cursor_op op)
-{
-    schedule_record_set(&work->record, host, level, index);
-    work->rows.key = (MDB_val){SCHEDULE_KEY_BYTES, work->record.key};
-    work->rows.value = (MDB_val){SCHEDULE_INDEX_BYTES, work->record.index};
-    return lmdb_rows_get(&work->rows, op);
-}
-
-bool schedule_work_find_host(ScheduleWork *work, unsigned list, uint64_t host, MDB_cursor_op op)
-{
-    schedule_host_row_set(&work->host, list, host);
-    work->rows.key = work->host.key;
-    work->rows.value = work->host.data;
-    return lmdb_rows_get(&work->rows, op);
-}
-
 void schedule_gone_read(ScheduleWork *work, uint32_t host, ScheduleGone *gone)
 {
     MDB_val row;

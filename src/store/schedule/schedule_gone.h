@@ -37,12 +37,34 @@ typedef struct ScheduleWork {
 } ScheduleWork;
 
 /* table: the one whose rows are looked at. */
-void schedule_work_begin(ScheduleWork *work, Schedule *schedule, MDB_txn *txn, MDB_dbi table);
-Result schedule_work_end(ScheduleWork *work);
+static inline void schedule_work_begin(ScheduleWork *work, Schedule *schedule, MDB_txn *txn,
+                                       MDB_dbi table)
+{
+    work->schedule = schedule;
+    work->txn = txn;
+    lmdb_rows_open(&work->rows, txn, table);
+}
+static inline Result schedule_work_end(ScheduleWork *work)
+{
+    return lmdb_code(lmdb_rows_close(&work->rows, 0));
+}
 /* Looks for an entry among the rows of entries, or for a host of a list among those of hosts. */
-bool schedule_work_find(ScheduleWork *work, uint32_t host, unsigned level, uint64_t index,
-                        MDB_cursor_op op);
-bool schedule_work_find_host(ScheduleWork *work, unsigned list, uint64_t host, MDB_cursor_op op);
+static inline bool schedule_work_find(ScheduleWork *work, uint32_t host, unsigned level,
+                                      uint64_t index, MDB_cursor_op op)
+{
+    schedule_record_set(&work->record, host, level, index);
+    work->rows.key = (MDB_val){SCHEDULE_KEY_BYTES, work->record.key};
+    work->rows.value = (MDB_val){SCHEDULE_INDEX_BYTES, work->record.index};
+    return lmdb_rows_get(&work->rows, op);
+}
+static inline bool schedule_work_find_host(ScheduleWork *work, unsigned list, uint64_t host,
+                                           MDB_cursor_op op)
+{
+    schedule_host_row_set(&work->host, list, host);
+    work->rows.key = work->host.key;
+    work->rows.value = work->host.data;
+    return lmdb_rows_get(&work->rows, op);
+}
 
 /* ---- Its lists ---- */
 

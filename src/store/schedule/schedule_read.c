@@ -180,67 +180,35 @@ static Result is_scheduled(Schedule *schedule, MDB_txn *txn, const ScheduleChang
     return rc;
 }
 
-int page_level_read(PagePackEditor *infos, uint64_t index, MDB_val *value, PageRecord *record)
-{
-    int rc = page_pack_editor_get(infos, index, value);
-    if (rc == 0 && !page_record_read(value->mv_data, value->mv_size, index, 0, record)) {
-        rc = MDB_CORRUPTED;
-    }
-    return rc;
-}
-
-int page_level_write(PagePackEditor *infos, uint64_t index, const MDB_val *value,
-                     PageRecord *record, uint8_t level, Buffer *copy)
-{
-    buffer_reset(copy);
-    if (buffer_append(copy, value->mv_data, value->mv_size) != RESULT_OK) {
-        return ENOMEM;
-    }
-    record->level = level;
-    page_record_write_head(record, (uint8_t *)copy->data);
-    MDB_val changed = {copy->length, copy->data};
-    return page_pack_editor_set(infos, index, &changed);
-}
-
 /* Rewrites one record if the page is where the move says. */
-static int page_levels_move_record(PagePackEditor *infos, Buffer *copy, const ScheduleChange *move,
-                                   bool *holds)
+static bool page_levels_move_record(PagePackEditor *infos, const ScheduleChange *move)
 {
     MDB_val value;
     PageRecord record;
-    *holds = false;
-    int rc = page_level_read(infos, move->index, &value, &record);
-    if (rc != 0) {
-        return rc == MDB_NOTFOUND ? 0 : rc;
+    if (!page_pack_editor_read(infos, move->index, 0, &value, &record) ||
+        record.level != move->from || record.host != move->host) {
+        return false;
     }
-    if (record.level != move->from || record.host != move->host) {
-        return 0;
-    }
-    rc = page_level_write(infos, move->index, &value, &record, move->to, copy);
-    *holds = rc == 0;
-    return rc;
+    record.level = move->to;
+    page_pack_editor_set_head(infos, move->index, &value, &record);
+    return true;
 }
 
 Result page_levels_move(PageDB *db, Schedule *schedule, MDB_txn *txn, ScheduleChange *moves,
                         size_t n, size_t *n_moved)
 {
     PagePackEditor infos;
-    Buffer copy = {.limit = BUFFER_NO_LIMIT};
     size_t kept = 0;
-    int rc = page_pack_editor_begin(&infos, txn, db->store->tables.idx2info, db->store->journal);
+    page_pack_editor_begin(&infos, txn, db->store->tables.idx2info, db->store->journal);
     Result result = RESULT_OK;
-    for (size_t i = 0; rc == 0 && result == RESULT_OK && i < n; i++) {
+    for (size_t i = 0; result == RESULT_OK && i < n; i++) {
         bool holds = false;
         result = is_scheduled(schedule, txn, &moves[i], &holds);
-        if (holds) {
-            rc = page_levels_move_record(&infos, &copy, &moves[i], &holds);
-        }
-        if (holds) {
+        if (holds && page_levels_move_record(&infos, &moves[i])) {
             moves[kept++] = moves[i];
         }
     }
-    rc = page_pack_editor_end(&infos, rc);
-    buffer_destroy(&copy);
+    int rc = page_pack_editor_end(&infos, 0);
     *n_moved = kept;
     if (result != RESULT_OK) {
         return result;

@@ -47,11 +47,4 @@ Result schedule_host_counts(Schedule *schedule, MDB_txn *txn, uint64_t *from, ui
 Result page_levels_move(PageDB *db, Schedule *schedule, MDB_txn *txn, ScheduleChange *moves,
                         size_t n, size_t *n_moved);
 
-/* The two halves of moving one record, for schedules whose entries are more than a level and an
- * index. LMDB codes or ENOMEM; MDB_NOTFOUND: there is no such page. What read gave is valid until
- * the editor's next call; copy is scratch. */
-int page_level_read(PagePackEditor *infos, uint64_t index, MDB_val *value, PageRecord *record);
-int page_level_write(PagePackEditor *infos, uint64_t index, const MDB_val *value,
-                     PageRecord *record, uint8_t level, Buffer *copy);
-
 #endif
