@@ -452,13 +452,15 @@ static size_t waits(World *w, WaitEntry entries[4])
 }
 
 /* A failure of a host's page that is tried again. */
-static void fail(World *w, const char *url, FetchClass why, unsigned failures, int64_t wait_ms)
+static FetchResult *fail(World *w, const char *url, FetchClass why, unsigned failures,
+                         int64_t wait_ms)
 {
     FetchResult *fetch = result(w, FETCHED_PAGE, url, fetch_status_of_class(why));
     fetch->answer.class = why;
     fetch->final = false;
     fetch->host.health = (HostHealth){.failures = failures, .last = why};
     fetch->host.wait_ms = wait_ms;
+    return fetch;
 }
 
 static void who_waits_for_what_is_known(void)
@@ -489,6 +491,31 @@ static void who_waits_for_what_is_known(void)
     CU_ASSERT_EQUAL(waits(w, entries), 1);
     FetchResult *last = result(w, FETCHED_PAGE, "http://a.example/", STATUS_CONNECT);
     last->host.drop = true;
+    commit_notice_delete(commit(w, true));
+    CU_ASSERT_EQUAL(waits(w, entries), 0);
+    tear_down(w);
+}
+
+/* A robots.txt that leads out of reach: the distributor tells at once that the host waits, and its
+ * redirect comes behind it, out of a parser. */
+static void what_was_judged_earlier_does_not_undo_a_failure(void)
+{
+    World *w = set_up();
+    WaitEntry entries[4];
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
+    for (unsigned i = 1; i <= 3; i++) {
+        uint16_t judgements = (uint16_t)(i * 30000); /* it wraps */
+        fail(w, "http://a.example/", FETCH_ROBOTS_ERROR, i, i * 300000)->host.health.judgements =
+            judgements;
+        commit_notice_delete(commit(w, true));
+        FetchResult *earlier = result(w, FETCHED_ROBOTS, "http://a.example/robots.txt", 301);
+        earlier->host.health = (HostHealth){.judgements = (uint16_t)(judgements - 1)};
+        commit_notice_delete(commit(w, true));
+        CU_ASSERT_EQUAL_FATAL(waits(w, entries), 1);
+        CU_ASSERT_TRUE(entries[0].class == FETCH_ROBOTS_ERROR && entries[0].failures == i);
+    }
+    FetchResult *later = result(w, FETCHED_ROBOTS, "http://a.example/robots.txt", 200);
+    later->host.health = (HostHealth){.judgements = (uint16_t)(3 * 30000 + 1)};
     commit_notice_delete(commit(w, true));
     CU_ASSERT_EQUAL(waits(w, entries), 0);
     tear_down(w);
@@ -967,6 +994,8 @@ UNIT_MAIN("ingest_batch",
           {"a seed brings its host back", a_seed_brings_its_host_back},
           {"a revived host is told to the distributor", a_revived_host_is_told_to_the_distributor},
           {"who waits for what is known", who_waits_for_what_is_known},
+          {"what was judged earlier does not undo a failure",
+           what_was_judged_earlier_does_not_undo_a_failure},
           {"a full host gets no more", a_full_host_gets_no_more},
           {"a page that changed is near to what it is only",
            a_page_that_changed_is_near_to_what_it_is_only},

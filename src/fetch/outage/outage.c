@@ -18,9 +18,6 @@ void local_trouble_note(LocalTrouble *trouble, int os_error, MonoTime now)
         return;
     }
     const char *what = os_error == 0 ? "it did not run for a while" : strerrordesc_np(os_error);
-    if (os_error == ENOMEM) {
-        what = "memory stayed full: crawl.memory or fetch.memory is small for so many bodies";
-    }
     LOG_WARN("fetch", "this machine could not: fetches are done again, no host is charged",
              "fetches=%llu error=\"%s\"", (unsigned long long)(count - trouble->told),
              what == NULL ? "unknown" : what);

@@ -296,8 +296,10 @@ static void fetcher_finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     HostHealth health = visit_state->politeness.health;
     result->answer.elsewhere =
         !is_known && visit_state_next_address(visit_state, result->answer.class, result->cost.end);
-    if (result->answer.class == FETCH_LOCAL && !transfer->is_aborted) {
-        local_trouble_note(&fetcher->local, transfer->local_errno, result->cost.end);
+    if (result->answer.class == FETCH_LOCAL) {
+        if (!transfer->is_aborted && transfer->late != LATE_ROOM) { /* cut_slow counts those */
+            local_trouble_note(&fetcher->local, transfer->local_errno, result->cost.end);
+        }
     } else if (!result->answer.elsewhere && fetcher->options.network != NULL &&
                !transfer->is_aborted) {
         transfer_ask_network(transfer, fetcher->options.network);

@@ -147,7 +147,6 @@ static FetchClass class_of_code(Transfer *transfer, CURLcode code)
         return FETCH_CONNECT_TIME;
     }
     if (transfer->late == LATE_ROOM) {
-        transfer->local_errno = ENOMEM;
         return FETCH_LOCAL;
     }
     if (transfer->late != LATE_NOT) {

@@ -131,10 +131,12 @@ Result visit_birth_host(Distributor *distributor, MDB_txn *txn, uint32_t host,
     visit_state->window.bias = distributor->options.bias;
     visit_state->window.ticket =
         distributor->births++; /* or each would begin with a lower level's turn */
-    visit_state->politeness.health = (HostHealth){.failures = record->failures,
-                                                  .last = (FetchClass)record->last_failure,
-                                                  .extra_ms = record->extra_ms,
-                                                  .rested_ms = record->rested_ms};
+    visit_state->politeness.health =
+        (HostHealth){.failures = record->failures,
+                     .last = (FetchClass)record->last_failure,
+                     .extra_ms = record->extra_ms,
+                     .rested_ms = record->rested_ms,
+                     .judgements = (uint16_t)(record->judgements + POLITENESS_JUDGEMENTS_LEAP)};
     if (record->failures > 0 && record->last_failure == FETCH_WALL) {
         visit_state->politeness.walls =
             (WallRun){.length = UINT32_MAX / 2, .same = record->wall_mark};

@@ -335,6 +335,7 @@ bool politeness_is_last_try(const PolitenessOptions *options, FetchClass class, 
 PolitenessVerdict politeness_judge(const PolitenessOptions *options, const FetchEnd *end,
                                    HostHealth *health, unsigned *tries)
 {
+    health->judgements++;
     if (end->class == FETCH_OK) {
         unsigned failed = *tries;
         *tries = 0;

@@ -138,7 +138,14 @@ typedef struct HostHealth {
     int64_t extra_ms;  /* the rest after the last failure; a success halves it */
     int64_t rested_ms; /* all rests since it was well; a success halves it */
     unsigned checks;   /* passed in a row */
+    /* How many judgements there were. Of two that are written down the one with more was later, in
+     * whatever order they arrive; it wraps. */
+    uint16_t judgements;
 } HostHealth;
+
+/* What a visit state begins with beyond those written down: what is still on its way from an
+ * earlier one stays older than its first. */
+#define POLITENESS_JUDGEMENTS_LEAP 256u
 
 /* Whether the failures in a row are those of URLs. */
 bool politeness_blames_urls(const HostHealth *health);

@@ -55,15 +55,19 @@ static void count_fetch(HostRecord *record, const FetchResult *fetch)
 
 static void note_health(HostRecord *record, const FetchResult *fetch)
 {
+    const HostHealth *health = &fetch->host.health;
     int64_t end_ms =
         fetch->cost.wall_start.us / 1000 + mono_ms_between(fetch->cost.start, fetch->cost.end);
-    record->failures =
-        (uint8_t)(fetch->host.health.failures > 255 ? 255 : fetch->host.health.failures);
-    record->last_failure = (uint8_t)fetch->host.health.last;
-    record->closed = fetch->host.closed;
-    record->wall_mark = fetch->answer.class == FETCH_WALL ? fetch->host.wall_mark : 0;
-    record->rested_ms = fetch->host.health.rested_ms;
-    record->extra_ms = fetch->host.health.extra_ms;
+    /* Results overtake each other: an answer is parsed while news of its host come at once. */
+    if ((int16_t)(health->judgements - record->judgements) >= 0) {
+        record->judgements = health->judgements;
+        record->failures = (uint8_t)(health->failures > 255 ? 255 : health->failures);
+        record->last_failure = (uint8_t)health->last;
+        record->closed = fetch->host.closed;
+        record->wall_mark = fetch->answer.class == FETCH_WALL ? fetch->host.wall_mark : 0;
+        record->rested_ms = health->rested_ms;
+        record->extra_ms = health->extra_ms;
+    }
     /* Whatever it waits for: a Retry-After counts, too, when it ends the tries of a URL, and a name
      * that fails meanwhile does not shorten it. */
     int64_t not_before_ms =

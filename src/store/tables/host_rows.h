@@ -82,7 +82,8 @@ typedef struct HostRecord {
                                  each fails again; 0 = none has */
     uint32_t retried;         /* URLs that are queued and have failed, */
     uint32_t failed_tries;    /* and how often, all together */
-    uint32_t closed;          /* it is outside its hours, until not_before_ms */
+    uint16_t closed;          /* it is outside its hours, until not_before_ms */
+    uint16_t judgements;      /* as in HostHealth: what failures and rests are as of */
     uint32_t learned_ms;      /* its delay by politeness.learned; 0 = the configured one */
 } HostRecord;
 
