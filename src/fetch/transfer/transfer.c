@@ -392,6 +392,8 @@ static void set_up_once(Transfer *transfer)
     (void)curl_easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
     (void)curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_PROXYAUTH, (long)CURLAUTH_BASIC);
+    /* Who goes without a proxy is said by proxy_choose, not by no_proxy of the environment. */
+    (void)curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
     (void)curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     (void)curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
