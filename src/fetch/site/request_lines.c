@@ -118,6 +118,8 @@ Result request_lines_signature(struct curl_slist **list, const Signer *signer, c
 
 /* ---- the text for the archive ---- */
 
+#define TEXT_SPARE 256u /* bytes beside the URL, mostly */
+
 static const char secret[] = "***";
 
 /* "user%40home:word" without its "@" is sent as base64 of "user@home:word"; a name without a
@@ -171,24 +173,36 @@ static bool is_secret(const char *line, const char *headers)
             request_lines_has(headers, line, strcspn(line, ":") + 1));
 }
 
+/* A line as it is sent, or its name and what stands for its value. */
+static void append_line(Buffer *text, const char *line, bool masked)
+{
+    if (masked) {
+        (void)buffer_append(text, line, strcspn(line, ":"));
+        (void)buffer_append_string(text, ": ");
+    }
+    (void)buffer_append_string(text, masked ? secret : line);
+    (void)buffer_append_string(text, "\r\n");
+}
+
 char *request_lines_text(const char *url, const struct curl_slist *lines, RequestMask mask)
 {
     size_t length = strlen(url);
     Authority at = authority_of(url, length);
-    const char *path = url + at.end;
     Buffer text = {.limit = BUFFER_NO_LIMIT};
     Result rc = RESULT_OK;
-    (void)buffer_printf(&text, "GET %s%s HTTP/1.1\r\nHost: %.*s\r\n", *path == '/' ? "" : "/", path,
-                        (int)(at.end - at.host), url + at.host);
+    (void)buffer_reserve(&text, length + TEXT_SPARE);
+    (void)buffer_append_string(&text, url[at.end] == '/' ? "GET " : "GET /");
+    (void)buffer_append(&text, url + at.end, length - at.end);
+    (void)buffer_append_string(&text, " HTTP/1.1\r\nHost: ");
+    (void)buffer_append(&text, url + at.host, at.end - at.host);
+    (void)buffer_append_string(&text, "\r\n");
     if (at.host > at.start) {
         rc = append_authorization(&text, url + at.start, at.host - at.start - 1, mask.all);
     }
     size_t n = 0;
     for (const struct curl_slist *line = lines; line != NULL; line = line->next) {
-        bool masked = n++ < mask.n_first || (mask.all && is_secret(line->data, mask.headers));
-        int name = (int)strcspn(line->data, ":");
-        (void)(masked ? buffer_printf(&text, "%.*s: %s\r\n", name, line->data, secret)
-                      : buffer_printf(&text, "%s\r\n", line->data));
+        append_line(&text, line->data,
+                    n++ < mask.n_first || (mask.all && is_secret(line->data, mask.headers)));
     }
     (void)buffer_append_string(&text, "\r\n");
     if (result_first(rc, buffer_end(&text, 0)) != RESULT_OK) {

@@ -20,17 +20,18 @@
 
 static void cdxj_put_json(Buffer *out, WarcBytes text)
 {
+    size_t start = 0; /* of what is copied as it is */
     for (size_t i = 0; i < text.length; i++) {
         unsigned char c = (unsigned char)text.bytes[i];
-        if (c < 0x20 || c >= 0x7f) {
-            buffer_printf(out, "\\u%04x", (unsigned)c);
+        bool is_escaped = c == '"' || c == '\\';
+        if (c >= 0x20 && c < 0x7f && !is_escaped) {
             continue;
         }
-        if (c == '"' || c == '\\') {
-            buffer_append_char(out, '\\');
-        }
-        buffer_append_char(out, (char)c);
+        buffer_append(out, text.bytes + start, i - start);
+        buffer_printf(out, is_escaped ? "\\%c" : "\\u%04x", (unsigned)c);
+        start = i + 1;
     }
+    buffer_append(out, text.bytes + start, text.length - start);
 }
 
 /* A media type in lower case, or "unk": servers send anything. */
@@ -59,11 +60,15 @@ Result cdxj_append_facts(Buffer *out, const CdxjFacts *facts)
     size_t before = out->length;
     const char *prefix = facts->type == WARC_CONVERSION ? CDXJ_RENDERED : "";
     if (*prefix != '\0') { /* the name is its own key */
-        buffer_printf(out, "%s%.*s", prefix, (int)facts->url.length, facts->url.bytes);
+        buffer_append_string(out, prefix);
+        buffer_append(out, facts->url.bytes, facts->url.length);
     } else if (surt_append(out, facts->url.bytes, facts->url.length) != RESULT_OK) {
         return RESULT_MEMORY;
     }
-    buffer_printf(out, " %s {\"url\": \"%s", wall_format_seconds(facts->date, timestamp), prefix);
+    buffer_append_char(out, ' ');
+    buffer_append_string(out, wall_format_seconds(facts->date, timestamp));
+    buffer_append_string(out, " {\"url\": \"");
+    buffer_append_string(out, prefix);
     cdxj_put_json(out, facts->url);
     buffer_append_string(out, "\", \"mime\": \"");
     if (facts->type == WARC_REVISIT) {
@@ -72,10 +77,12 @@ Result cdxj_append_facts(Buffer *out, const CdxjFacts *facts)
         cdxj_put_mime(out, facts->mime);
     }
     if (facts->status != 0) {
-        buffer_printf(out, "\", \"status\": \"%u", facts->status);
+        buffer_append_string(out, "\", \"status\": \"");
+        buffer_append_number(out, facts->status);
     }
     if (facts->digest != NULL) {
-        buffer_printf(out, "\", \"digest\": \"%s", warc_digest_format(facts->digest, digest));
+        buffer_append_string(out, "\", \"digest\": \"");
+        buffer_append_string(out, warc_digest_format(facts->digest, digest));
     }
     if (facts->usage.length > 0) {
         buffer_append_string(out, "\", \"usage\": \"");
@@ -88,8 +95,10 @@ Result cdxj_append_facts(Buffer *out, const CdxjFacts *facts)
 Result cdxj_append_place(Buffer *out, uint64_t length, uint64_t offset, const char *filename)
 {
     size_t before = out->length;
-    buffer_printf(out, "%" PRIu64 "\", \"offset\": \"%" PRIu64 "\", \"filename\": \"", length,
-                  offset);
+    buffer_append_number(out, (int64_t)length);
+    buffer_append_string(out, "\", \"offset\": \"");
+    buffer_append_number(out, (int64_t)offset);
+    buffer_append_string(out, "\", \"filename\": \"");
     cdxj_put_json(out, warc_bytes(filename, strlen(filename)));
     buffer_append_string(out, "\"}\n");
     return buffer_end(out, before);
