@@ -11,8 +11,7 @@
 
 #define HEADER_FIRST_BYTES 1024u
 #define BODY_TOLD_BYTES    (256u << 10)
-#define RECEIVE_BYTES      16384L
-#define CONNECT_BEYOND_MS  86400000L
+#define RECEIVE_BYTES      32768L
 #define CUT_READ_BYTES     16384 /* of an unwanted body */
 
 Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
@@ -410,8 +409,6 @@ static void set_up_once(Transfer *transfer)
     (void)curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, transfer->shared->sockets);
     (void)curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
     (void)curl_easy_setopt(easy, CURLOPT_PREREQDATA, transfer);
-    /* Time is transfer_clock's; libcurl has a default of its own for connecting. */
-    (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_BEYOND_MS);
     tls_context_prepare(transfer->shared->tls, easy, &transfer->peer);
 }
 

@@ -9,6 +9,10 @@
 #include "parse/host/authority.h"
 
 #define PROXY_NAME_S 60L /* the address of a proxy is kept */
+/* Time is transfer_clock's. libcurl has a default of its own for connecting; another one is a timer
+ * of each transfer, and is set only where the default would come first. */
+#define CONNECT_DEFAULT_MS 300000
+#define CONNECT_BEYOND_MS  86400000L
 /* What a transfer is counted with from its start: the first piece of its body, and what libcurl
  * and the system hold for it. */
 #define TRANSFER_FIRST_BYTES (TRANSFER_BODY_BYTES + 8192u)
@@ -93,10 +97,28 @@ static bool set_url(const Transfer *transfer, const char *url)
                CURLE_OK;
 }
 
+/* Addresses come from our resolver. libcurl would keep what it takes for their names, and look
+ * through all of them twice in every transfer. A proxy's name is libcurl's to resolve. */
+static bool set_proxy(Transfer *transfer, const FetchSite *site, const Proxy *proxy)
+{
+    CURL *easy = transfer->easy;
+    bool is_direct = proxy->url == NULL;
+    const char *secret = is_direct ? NULL : credentials_of_proxy(site->credentials, proxy->url);
+    const char *agent = is_direct ? NULL : transfer->shared->options->user_agent;
+    return curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, is_direct ? 0L : PROXY_NAME_S) ==
+               CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_PROXY, is_direct ? "" : proxy->url) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_PROXYUSERPWD, secret) == CURLE_OK &&
+           /* for a CONNECT; the host gets it as a line */
+           curl_easy_setopt(easy, CURLOPT_USERAGENT, agent) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_CONNECT_TO,
+                            is_direct || proxy->wants_address ? &transfer->connect_to : NULL) ==
+               CURLE_OK;
+}
+
 /* To where a connection is made. */
 static bool set_route(Transfer *transfer, const FetchSite *site, const char *url)
 {
-    CURL *easy = transfer->easy;
     const VisitState *visit_state = transfer->visit_state;
     ProxyTarget target = {.hostname = visit_state->identity.hostname,
                           .https = strncmp(url, "https:", 6) == 0,
@@ -116,20 +138,12 @@ static bool set_route(Transfer *transfer, const FetchSite *site, const char *url
                                   site->tls_verify ? 1 : 0),
                   .name = twofold ? NULL : visit_state->identity.hostname,
                   .verify = site->tls_verify};
-    bool names_place = proxy.url == NULL || proxy.wants_address;
-    const char *secret =
-        proxy.url == NULL ? NULL : credentials_of_proxy(site->credentials, proxy.url);
-    const char *agent = proxy.url == NULL ? NULL : transfer->shared->options->user_agent;
-    /* Addresses come from our resolver. libcurl would keep what it takes for their names, and look
-     * through all of them twice in every transfer. A proxy's name is libcurl's to resolve. */
-    return curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT,
-                            proxy.url == NULL ? 0L : PROXY_NAME_S) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_PROXY, proxy.url == NULL ? "" : proxy.url) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_PROXYUSERPWD, secret) == CURLE_OK &&
-           /* for a CONNECT; the host gets it as a line */
-           curl_easy_setopt(easy, CURLOPT_USERAGENT, agent) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_CONNECT_TO, names_place ? &transfer->connect_to : NULL) ==
-               CURLE_OK;
+    if (proxy.url == NULL && transfer->is_direct) {
+        return true;
+    }
+    bool is_set = set_proxy(transfer, site, &proxy);
+    transfer->is_direct = is_set && proxy.url == NULL;
+    return is_set;
 }
 
 /* What holds for this host. */
@@ -139,8 +153,10 @@ static bool set_site(Transfer *transfer, const FetchSite *site)
     long version = site->http2 && !transfer->visit_state->politeness.no_http2
                        ? (long)CURL_HTTP_VERSION_2TLS
                        : (long)CURL_HTTP_VERSION_1_1;
+    long connect = site->times.connect_ms < CONNECT_DEFAULT_MS ? 0L : CONNECT_BEYOND_MS;
     bool verify = site->tls_verify && !tls_context_verifies(transfer->shared->tls, &transfer->peer);
     return curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, version) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_MAX_RECV_SPEED_LARGE, (curl_off_t)site->most_bytes_s) ==
                CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L) == CURLE_OK &&

@@ -54,6 +54,7 @@ typedef struct Transfer {
     struct curl_slist *last_line; /* the last that is owned; NULL: all are shared */
     size_t n_secrets;             /* the first of the lines are from the file of credentials */
     bool is_proxied;
+    bool is_direct;          /* what libcurl was told last: no proxy */
     uint64_t max_page_bytes; /* read to its end, at most */
     char connect_key[CONNECT_KEY_BYTES];
     Flight flight;        /* while it is asked for */
