@@ -570,6 +570,17 @@ const char *charset_sniff_source(const char *body, size_t length, const char *co
     return name;
 }
 
+const char *charset_sniff_page(const char *body, size_t length, const char *content_type,
+                               bool is_xml, CharsetSource *source)
+{
+    const char *name = charset_sniff_source(body, length, content_type, source);
+    if (is_xml && *source == CHARSET_FROM_FALLBACK) {
+        *source = CHARSET_FROM_PRESCAN;
+        return "UTF-8";
+    }
+    return name;
+}
+
 const char *charset_sniff(const char *body, size_t length, const char *content_type)
 {
     CharsetSource source = CHARSET_FROM_FALLBACK;

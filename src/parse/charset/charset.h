@@ -36,6 +36,10 @@ const char *charset_sniff(const char *body, size_t length, const char *content_t
 /* The same, and by what it was decided. */
 const char *charset_sniff_source(const char *body, size_t length, const char *content_type,
                                  CharsetSource *source);
+/* The same of a page that is XML or HTML: XML that says nothing is UTF-8, and no meta of it is
+ * believed later, so that *source is never CHARSET_FROM_FALLBACK. */
+const char *charset_sniff_page(const char *body, size_t length, const char *content_type,
+                               bool is_xml, CharsetSource *source);
 
 /* The encoding that a <meta> in a document names: UTF-16 means UTF-8 there, x-user-defined means
  * windows-1252. NULL when the label is unknown. */

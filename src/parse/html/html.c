@@ -176,16 +176,14 @@ static Result html_read_page(HtmlParser *p, const HtmlInput *input, Page *page)
 {
     bool is_xml = html_xml_is_type(input->content_type);
     CharsetSource source = CHARSET_FROM_FALLBACK;
-    page->encoding = charset_sniff_source(input->body, input->length, input->content_type, &source);
-    if (is_xml && source == CHARSET_FROM_FALLBACK) {
-        page->encoding = "UTF-8";
-    }
+    page->encoding =
+        charset_sniff_page(input->body, input->length, input->content_type, is_xml, &source);
     html_resolve_encoding(p, page->encoding);
     HtmlSlice text;
     Result decoded = html_text_of(p, page->encoding, input->body, input->length, &text);
     Result rc = html_read_text(p, &text, is_xml);
     const char *late = p->tree.meta_encoding;
-    if (rc == RESULT_OK && source == CHARSET_FROM_FALLBACK && !is_xml && late != NULL &&
+    if (rc == RESULT_OK && source == CHARSET_FROM_FALLBACK && late != NULL &&
         strcmp(late, page->encoding) != 0) {
         /* A meta behind the prescan's reach: what a browser does is to begin again. */
         page->encoding = late;
@@ -313,7 +311,7 @@ static void html_begin_reading(HtmlParser *p)
     p->again = false;
     if (!p->options.no_digests) {
         HtmlSlice host = html_digest_host(p);
-        html_note(p, digest_begin_pieces(&p->digest, TEXT_BYTES, host.bytes, host.length));
+        html_note(p, digest_begin(&p->digest, DIGEST_PIECES(TEXT_BYTES), host.bytes, host.length));
     }
 }
 
@@ -321,11 +319,8 @@ Result html_pieces_begin(HtmlParser *p, const HtmlInput *input)
 {
     p->status = html_parser_begin(p, input);
     p->is_xml = html_xml_is_type(input->content_type);
-    p->source = CHARSET_FROM_FALLBACK;
-    p->encoding = charset_sniff_source(input->body, input->length, input->content_type, &p->source);
-    if (p->is_xml && p->source == CHARSET_FROM_FALLBACK) {
-        p->encoding = "UTF-8";
-    }
+    p->encoding =
+        charset_sniff_page(input->body, input->length, input->content_type, p->is_xml, &p->source);
     if (p->status == RESULT_OK) {
         html_begin_reading(p);
     }
@@ -337,8 +332,7 @@ Result html_pieces_begin(HtmlParser *p, const HtmlInput *input)
 static void look_at_meta(HtmlParser *p)
 {
     const char *late = p->tree.meta_encoding;
-    if (p->source != CHARSET_FROM_FALLBACK || p->is_xml || late == NULL ||
-        strcmp(late, p->encoding) == 0) {
+    if (p->source != CHARSET_FROM_FALLBACK || late == NULL || strcmp(late, p->encoding) == 0) {
         return;
     }
     p->encoding = late;

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+
+#include "base/core/ascii.h"
 
 /* ---- Style in a page ---- */
 
@@ -204,8 +205,8 @@ static HtmlTextMode tag_in_frameset(HtmlTree *tree, const HtmlTag *tag)
 static bool is_hidden_input(const HtmlTag *tag)
 {
     const HtmlSlice *type = &tag->values[HTML_ATTR_TYPE];
-    return tag->id == HTML_INPUT && html_tag_has(tag, HTML_ATTR_TYPE) && type->length == 6 &&
-           strncasecmp(type->bytes, "hidden", 6) == 0;
+    return tag->id == HTML_INPUT && html_tag_has(tag, HTML_ATTR_TYPE) &&
+           ascii_is(type->bytes, type->length, "hidden");
 }
 
 static void enter_body(HtmlTree *tree)
@@ -316,12 +317,12 @@ static void html_tree_leave_foreign(HtmlTree *tree)
     pop_to(tree, depth);
 }
 
-static bool encodes_html(const HtmlTag *tag)
+bool html_tag_encodes_html(const HtmlTag *tag)
 {
     const HtmlSlice *v = &tag->values[HTML_ATTR_ENCODING];
     return html_tag_has(tag, HTML_ATTR_ENCODING) &&
-           ((v->length == 9 && strncasecmp(v->bytes, "text/html", 9) == 0) ||
-            (v->length == 21 && strncasecmp(v->bytes, "application/xhtml+xml", 21) == 0));
+           (ascii_is(v->bytes, v->length, "text/html") ||
+            ascii_is(v->bytes, v->length, "application/xhtml+xml"));
 }
 
 static void foreign_element(HtmlTree *tree, const HtmlTag *tag)
@@ -348,7 +349,7 @@ static void foreign_element(HtmlTree *tree, const HtmlTag *tag)
     } else {
         node->text_within = tag->id == HTML_MI || tag->id == HTML_MO || tag->id == HTML_MN ||
                             tag->id == HTML_MS || tag->id == HTML_MTEXT;
-        node->html_within = tag->id == HTML_ANNOTATION_XML && encodes_html(tag);
+        node->html_within = tag->id == HTML_ANNOTATION_XML && html_tag_encodes_html(tag);
     }
 }
 

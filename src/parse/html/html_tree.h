@@ -37,6 +37,8 @@ void html_tree_text(HtmlTree *tree, const char *text, size_t length);
 
 /* Whether a start tag ends the foreign elements around it. */
 bool html_tag_breaks_out(const HtmlTag *tag);
+/* Whether HTML is HTML in this <annotation-xml>, by its encoding. */
+bool html_tag_encodes_html(const HtmlTag *tag);
 
 /* ---- what an element says (html_links.c) ---- */
 

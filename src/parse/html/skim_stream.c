@@ -84,36 +84,6 @@ static const char *read_tag(SkimStream *s, const char *p, const char *end, bool 
 
 /* ---- other markup ---- */
 
-static const char *past(const char *p, const char *end, char c)
-{
-    p = find_byte(p, end, c);
-    return p == end ? NULL : p + 1;
-}
-
-/* p is behind "<!". */
-static const char *read_declaration(SkimStream *s, const char *p, const char *end)
-{
-    static const char cdata[] = "[CDATA[";
-    size_t left = (size_t)(end - p);
-    size_t n = left < sizeof cdata - 1 ? left : sizeof cdata - 1;
-    if (left < 2 || (n < sizeof cdata - 1 && memcmp(p, cdata, n) == 0)) {
-        return NULL;
-    }
-    if (memcmp(p, "--", 2) == 0) {
-        const char *to = skim_comment_end(p + 2, end);
-        return to == end ? NULL : to; /* at the end it may be none yet */
-    }
-    if (n == sizeof cdata - 1 && memcmp(p, cdata, n) == 0 && s->reader->has_cdata(s->context)) {
-        const char *close = memmem(p + n, left - n, "]]>", 3);
-        if (close == NULL) {
-            return NULL;
-        }
-        s->reader->text(s->context, p + n, close, false);
-        return close + 3;
-    }
-    return past(p, end, '>');
-}
-
 /* At a "<". */
 static const char *read_markup(SkimStream *s, const char *p, const char *end)
 {
@@ -123,18 +93,10 @@ static const char *read_markup(SkimStream *s, const char *p, const char *end)
     if ((scan_class(p[1]) & SCAN_LETTER) != 0) {
         return read_tag(s, p + 1, end, false);
     }
-    if (p[1] == '/') {
-        return (scan_class(p[2]) & SCAN_LETTER) != 0 ? read_tag(s, p + 2, end, true)
-                                                     : past(p + 2, end, '>');
+    if (p[1] == '/' && (scan_class(p[2]) & SCAN_LETTER) != 0) {
+        return read_tag(s, p + 2, end, true);
     }
-    if (p[1] == '!') {
-        return read_declaration(s, p + 2, end);
-    }
-    if (p[1] == '?') {
-        return past(p + 1, end, '>');
-    }
-    s->reader->text(s->context, p, p + 1, true);
-    return p + 1;
+    return skim_no_tag(p, end, s->reader, s->context, true);
 }
 
 /* Where text may be cut: not within a character reference. */
@@ -279,7 +241,7 @@ static const char *skim_step(SkimStream *s, const char *p, const char *end)
     case SKIM_AT_COMMENT:
         return end_of_comment(s, p, end);
     case SKIM_AT_DECLARATION:
-        p = past(p, end, '>');
+        p = skim_past_bracket(p, end, true);
         s->place = p == NULL ? SKIM_AT_DECLARATION : SKIM_AT_TOKEN;
         return p;
     case SKIM_AT_CDATA:

@@ -47,7 +47,7 @@ bool sitemap_xml_may_be(const char *bytes, size_t length)
     const char *p = find_byte(bytes, end, '<');
     while (end - p > 2 && (p[1] == '!' || p[1] == '?')) {
         p = skim_starts(p, end, "<!--", 4) ? skim_comment_end(p + 4, end)
-                                           : skim_past_bracket(p, end);
+                                           : skim_past_bracket(p, end, false);
         p = find_byte(p, end, '<');
     }
     HtmlSlice name = {.bytes = p < end ? p + 1 : end};
@@ -179,10 +179,7 @@ static void sitemap_xml_text(void *context, const char *from, const char *to, bo
 static bool find_attribute(const SitemapParser *parser, const char *name, HtmlSlice *value)
 {
     const SkimStream *markup = &parser->markup;
-    HtmlSlice wanted = {.bytes = name, .length = strlen(name)};
-    return markup->tag.attributes != NULL &&
-           skim_find_attribute(markup->tag.attributes, skim_stream_end_of_window(markup), wanted,
-                               value);
+    return skim_value(markup->tag.attributes, skim_stream_end_of_window(markup), name, value);
 }
 
 static bool has_value(const SitemapParser *parser, const char *name, const char *value)

@@ -71,7 +71,6 @@ uint64_t simhash_of_counter(SimhashCounter *counter)
 #define MARK_START   0x01 /* tags in the stream: three bytes below ' ', so that words end there */
 #define MARK_END     0x02
 #define HOST_MAX     256
-#define DRAIN_BYTES  ((size_t)64 << 10) /* less is left for the next piece */
 
 typedef struct Words {
     SimhashCounter counter;
@@ -80,13 +79,11 @@ typedef struct Words {
     uint64_t bytes;
 } Words;
 
-struct DigestPieces {
+struct DigestDone {
     HashStream *hash;
-    size_t
-        hashed;  /* bytes at the front of the stream that the hash has: the word they end in is open
-                  */
-    size_t host; /* and bytes that are no words */
-    bool any;    /* something besides the host was hashed */
+    size_t hashed; /* bytes at the front of the stream that the hash has, of an open word */
+    size_t host;   /* and bytes that are no words */
+    bool any;      /* something besides the host was hashed */
     Words words;
 };
 
@@ -98,9 +95,9 @@ void digest_init(Digest *digest)
 void digest_destroy(Digest *digest)
 {
     free(digest->stream);
-    if (digest->pieces != NULL) {
-        hash_stream_delete(digest->pieces->hash);
-        free(digest->pieces);
+    if (digest->done != NULL) {
+        hash_stream_delete(digest->done->hash);
+        free(digest->done);
     }
     digest_init(digest);
 }
@@ -112,17 +109,17 @@ void digest_trim(Digest *digest, size_t keep_bytes)
     }
 }
 
-Result digest_begin(Digest *digest, size_t text_bytes, const char *host, size_t host_length)
+/* Room for a stream of need bytes, and for what was hashed of it. */
+static Result digest_reserve(Digest *digest, size_t need)
 {
-    size_t need = text_bytes + text_bytes / 4 + STREAM_SPARE;
-    digest->length = 0;
-    digest->in_space = false;
-    digest->in_pieces = false;
-    if (digest->numbers != NULL) {
-        *digest->numbers = (NumberList){.n = 0};
+    if (digest->done == NULL) {
+        digest->done = calloc(1, sizeof *digest->done);
+        if (digest->done == NULL) {
+            return RESULT_MEMORY;
+        }
     }
-    if (digest->bins != NULL) {
-        memset(digest->bins, 0, sizeof *digest->bins);
+    if (digest->done->hash == NULL) {
+        digest->done->hash = hash_stream_new();
     }
     if (need > digest->capacity) {
         char *stream = realloc(digest->stream, need);
@@ -132,39 +129,32 @@ Result digest_begin(Digest *digest, size_t text_bytes, const char *host, size_t 
         digest->stream = stream;
         digest->capacity = need;
     }
-    if (host_length > 0) {
-        /* The host alone is no stream: see digest_finish. */
-        size_t n = host_length < HOST_MAX ? host_length : HOST_MAX;
-        memcpy(digest->stream, host, n);
-        digest->length = n;
-    }
-    digest->stream[digest->length++] = '\0';
-    return RESULT_OK;
+    return digest->done->hash == NULL ? RESULT_MEMORY : RESULT_OK;
 }
 
-Result digest_begin_pieces(Digest *digest, size_t piece_bytes, const char *host, size_t host_length)
+Result digest_begin(Digest *digest, size_t text_bytes, const char *host, size_t host_length)
 {
-    if (digest->pieces == NULL) {
-        DigestPieces *pieces = calloc(1, sizeof *pieces);
-        HashStream *hash = hash_stream_new();
-        if (pieces == NULL || hash == NULL) {
-            free(pieces);
-            hash_stream_delete(hash);
-            return RESULT_MEMORY;
-        }
-        pieces->hash = hash;
-        digest->pieces = pieces;
+    Result rc = digest_reserve(digest, text_bytes + text_bytes / 4 + STREAM_SPARE);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    Result rc =
-        digest_begin(digest, piece_bytes + DIGEST_WORD_BYTES + DRAIN_BYTES, host, host_length);
-    if (rc == RESULT_OK) {
-        HashStream *hash = digest->pieces->hash;
-        hash_stream_reset(hash);
-        *digest->pieces = (DigestPieces){
-            .hash = hash, .host = digest->length, .words = {.counter.bins = digest->bins}};
-        digest->in_pieces = true;
+    if (digest->numbers != NULL) {
+        *digest->numbers = (NumberList){.n = 0};
     }
-    return rc;
+    if (digest->bins != NULL) {
+        memset(digest->bins, 0, sizeof *digest->bins);
+    }
+    /* The host alone is no stream: see digest_finish. */
+    size_t n = host_length < HOST_MAX ? host_length : HOST_MAX;
+    memcpy(digest->stream, n > 0 ? host : "", n);
+    digest->stream[n] = '\0';
+    digest->length = n + 1;
+    digest->in_space = false;
+    HashStream *hash = digest->done->hash;
+    hash_stream_reset(hash);
+    *digest->done =
+        (DigestDone){.hash = hash, .host = digest->length, .words = {.counter.bins = digest->bins}};
+    return RESULT_OK;
 }
 
 /* ---- normalising ---- */
@@ -378,73 +368,54 @@ static void add_words_to(Digest *digest, Words *words, size_t from, size_t to)
 
 static void hash_rest(Digest *digest)
 {
-    DigestPieces *pieces = digest->pieces;
-    hash_stream_add(pieces->hash, digest->stream + pieces->hashed, digest->length - pieces->hashed);
-    pieces->any = pieces->any || digest->length > pieces->host;
-    pieces->hashed = digest->length;
+    DigestDone *done = digest->done;
+    hash_stream_add(done->hash, digest->stream + done->hashed, digest->length - done->hashed);
+    done->any = done->any || digest->length > done->host;
+    done->hashed = digest->length;
 }
 
 void digest_drain(Digest *digest)
 {
-    DigestPieces *pieces = digest->pieces;
-    if (!digest->in_pieces || digest->length < DRAIN_BYTES) {
+    DigestDone *done = digest->done;
+    if (done == NULL || digest->length < DIGEST_DRAIN_BYTES) {
         return;
     }
     size_t cut = digest->length;
-    while (cut > pieces->host && (unsigned char)digest->stream[cut - 1] > ' ') {
+    while (cut > done->host && (unsigned char)digest->stream[cut - 1] > ' ') {
         cut--;
     }
-    if (cut == pieces->host) { /* one word */
+    if (cut == done->host) { /* one word */
         if (digest->length < DIGEST_WORD_BYTES) {
             return;
         }
         cut = digest->length;
     }
     hash_rest(digest);
-    add_words_to(digest, &pieces->words, pieces->host, cut);
+    add_words_to(digest, &done->words, done->host, cut);
     memmove(digest->stream, digest->stream + cut, digest->length - cut);
     digest->length -= cut;
-    pieces->hashed = digest->length;
-    pieces->host = 0;
-}
-
-static void digest_give(DigestResult *result, Words *words)
-{
-    result->text_bytes = words->bytes;
-    result->words = words->n;
-    if (words->n >= DIGEST_MIN_WORDS) {
-        result->simhash = simhash_of_counter(&words->counter);
-    }
-}
-
-static DigestResult finish_pieces(Digest *digest)
-{
-    DigestResult result = {.text = {0, 0}, .simhash = 0};
-    DigestPieces *pieces = digest->pieces;
-    hash_rest(digest);
-    if (pieces->any) {
-        result.text = hash_stream_result(pieces->hash);
-        add_words_to(digest, &pieces->words, pieces->host, digest->length);
-        digest_give(&result, &pieces->words);
-    }
-    return result;
+    done->hashed = digest->length;
+    done->host = 0;
 }
 
 DigestResult digest_finish(Digest *digest)
 {
     DigestResult result = {.text = {0, 0}, .simhash = 0};
-    if (digest->in_pieces) {
-        return finish_pieces(digest);
-    }
-    size_t host = digest->length == 0 ? 0 : strlen(digest->stream) + 1;
-    if (digest->length <= host) {
+    DigestDone *done = digest->done;
+    if (done == NULL) {
         return result;
     }
-    result.text = hash_128(digest->stream, digest->length);
-    Words words;
-    memset(&words, 0, sizeof words);
-    words.counter.bins = digest->bins;
-    add_words_to(digest, &words, host, digest->length);
-    digest_give(&result, &words);
+    hash_rest(digest);
+    if (!done->any) {
+        return result;
+    }
+    result.text = hash_stream_result(done->hash);
+    Words *words = &done->words;
+    add_words_to(digest, words, done->host, digest->length);
+    result.text_bytes = words->bytes;
+    result.words = words->n;
+    if (words->n >= DIGEST_MIN_WORDS) {
+        result.simhash = simhash_of_counter(&words->counter);
+    }
     return result;
 }

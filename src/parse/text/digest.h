@@ -12,7 +12,7 @@
  * digest_finish hashes it in two fast passes. The simhash takes shingles of SHINGLE_WORDS
  * consecutive words, tags being white space; so does the sketch (sketch.h), for who wants one.
  *
- * A page that is read in pieces (digest_begin_pieces) has the same fingerprints: what was written
+ * A page that is read in pieces (DIGEST_PIECES) has the same fingerprints: what was written
  * is hashed between the pieces (digest_drain), and memory stays bounded whatever the page's length.
  * Only a single word longer than DIGEST_WORD_BYTES is then counted as several.
  *
@@ -62,19 +62,19 @@ static inline void simhash_add(SimhashCounter *counter, uint64_t hash)
 /* The majority of what was added; 0 when nothing was. */
 uint64_t simhash_of_counter(SimhashCounter *counter);
 
-#define DIGEST_WORD_BYTES ((size_t)256 << 10)
+#define DIGEST_WORD_BYTES  ((size_t)256 << 10)
+#define DIGEST_DRAIN_BYTES ((size_t)64 << 10) /* less is left for the next piece */
 
-typedef struct DigestPieces DigestPieces; /* what was hashed before */
+typedef struct DigestDone DigestDone; /* what was hashed before */
 
 typedef struct Digest {
     char *stream; /* owned */
     size_t length;
     size_t capacity;
-    bool in_space;        /* the stream ends with a space that more white space belongs to */
-    DigestPieces *pieces; /* owned; NULL until a page is read in pieces */
-    bool in_pieces;       /* this page is */
-    SketchBins *bins;     /* borrowed; get the shingles; NULL: nobody wants a sketch */
-    NumberList *numbers;  /* borrowed; gets those of the text; NULL: nobody wants them */
+    bool in_space;       /* the stream ends with a space that more white space belongs to */
+    DigestDone *done;    /* owned; NULL before the first page */
+    SketchBins *bins;    /* borrowed; get the shingles; NULL: nobody wants a sketch */
+    NumberList *numbers; /* borrowed; gets those of the text; NULL: nobody wants them */
 } Digest;
 
 typedef struct DigestResult {
@@ -91,9 +91,8 @@ void digest_destroy(Digest *digest);
 
 /* Begins a page of text_bytes bytes; host may be empty. RESULT_MEMORY. */
 Result digest_begin(Digest *digest, size_t text_bytes, const char *host, size_t host_length);
-/* Begins a page that comes in pieces of at most piece_bytes each. RESULT_MEMORY. */
-Result digest_begin_pieces(Digest *digest, size_t piece_bytes, const char *host,
-                           size_t host_length);
+/* The text_bytes of one that comes in pieces of at most so many, with digest_drain behind each. */
+#define DIGEST_PIECES(piece_bytes) ((piece_bytes) + DIGEST_WORD_BYTES + DIGEST_DRAIN_BYTES)
 /* Between two pieces: hashes what was written. */
 void digest_drain(Digest *digest);
 /* Text as it is in the document. decode: with its character references (not in raw text). */

@@ -104,6 +104,16 @@ bool skim_find_attribute(const char *p, const char *end, HtmlSlice name, HtmlSli
     return false;
 }
 
+bool skim_value(const char *attributes, const char *end, const char *name, HtmlSlice *value)
+{
+    HtmlSlice wanted = {.bytes = name, .length = strlen(name)};
+    if (attributes != NULL && skim_find_attribute(attributes, end, wanted, value)) {
+        return true;
+    }
+    *value = (HtmlSlice){.bytes = ""};
+    return false;
+}
+
 /* ---- raw text ---- */
 
 /* Whether p ("</title") is the end tag of this name, and what follows makes it one. */

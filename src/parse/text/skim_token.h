@@ -89,6 +89,8 @@ const char *skim_attribute(const char *p, const char *end, uint32_t wanted, Html
 /* The value of the attribute of this name, whatever its case, of a tag whose attributes begin at p.
  * False: it has none. */
 bool skim_find_attribute(const char *p, const char *end, HtmlSlice name, HtmlSlice *value);
+/* The same by a name that is a string; attributes may be NULL. False: *value is empty, too. */
+bool skim_value(const char *attributes, const char *end, const char *name, HtmlSlice *value);
 
 /* The "<" of the end tag of this name, which ends raw text; end when there is none. */
 const char *skim_raw_end(const char *p, const char *end, HtmlSlice name);
@@ -163,53 +165,68 @@ SKIM_INLINE const char *skim_end_tag(const char *p, const char *end, const SkimR
     return p;
 }
 
-/* The byte behind the next ">". */
-static inline const char *skim_past_bracket(const char *p, const char *end)
+/* The byte behind the next ">"; without one the end, or NULL when more text may come. */
+static inline const char *skim_past_bracket(const char *p, const char *end, bool more)
 {
+    const char *none = more ? NULL : end;
     p = find_byte(p, end, '>');
-    return p == end ? end : p + 1;
+    return p == end ? none : p + 1;
 }
 
-/* p is behind "<!": a comment, a CDATA section or something to be passed over. */
+/* p is behind "<!": a comment, a CDATA section or something to be passed over. NULL: more text may
+ * come, and this ends within it. */
 SKIM_INLINE const char *skim_declaration(const char *p, const char *end, const SkimReader *reader,
-                                         void *context)
+                                         void *context, bool more)
 {
-    if (skim_starts(p, end, "--", 2)) {
-        return skim_comment_end(p + 2, end);
+    static const char cdata[] = "[CDATA[";
+    const size_t n = sizeof cdata - 1;
+    size_t left = (size_t)(end - p);
+    if (more && (left < 2 || (left < n && memcmp(p, cdata, left) == 0))) {
+        return NULL;
     }
-    if (skim_starts(p, end, "[CDATA[", 7) && reader->has_cdata(context)) {
-        const char *from = p + 7;
+    if (skim_starts(p, end, "--", 2)) {
+        const char *to = skim_comment_end(p + 2, end);
+        return more && to == end ? NULL : to; /* at the end it may be none yet */
+    }
+    if (skim_starts(p, end, cdata, n) && reader->has_cdata(context)) {
+        const char *from = p + n;
         const char *close = memmem(from, (size_t)(end - from), "]]>", 3);
+        if (close == NULL && more) {
+            return NULL;
+        }
         reader->text(context, from, close == NULL ? end : close, false);
         return close == NULL ? end : close + 3;
     }
-    return skim_past_bracket(p, end);
+    return skim_past_bracket(p, end, more);
+}
+
+/* At a "<" that begins no tag of a name. NULL as above. */
+SKIM_INLINE const char *skim_no_tag(const char *p, const char *end, const SkimReader *reader,
+                                    void *context, bool more)
+{
+    char next = end - p > 1 ? p[1] : ' ';
+    if (next == '!') {
+        return skim_declaration(p + 2, end, reader, context, more);
+    }
+    /* "</>" is nothing, and "</1>" a comment of the bogus sort. */
+    if (next == '?' || (next == '/' && end - p > 2)) {
+        return skim_past_bracket(next == '?' ? p + 1 : p + 2, end, more);
+    }
+    reader->text(context, p, p + 1, true); /* just a "<" */
+    return p + 1;
 }
 
 /* At a "<". */
 SKIM_INLINE const char *skim_markup(const char *p, const char *end, const SkimReader *reader,
                                     void *context, HtmlTag *tag)
 {
-    const char *start = p++;
-    if (p < end) {
-        if ((scan_class(*p) & SCAN_LETTER) != 0) {
-            return skim_start_tag(p, end, reader, context, tag);
-        }
-        if (*p == '/' && p + 1 < end) {
-            /* "</>" is nothing, and "</1>" a comment of the bogus sort. */
-            return (scan_class(p[1]) & SCAN_LETTER) != 0
-                       ? skim_end_tag(p + 1, end, reader, context, tag)
-                       : skim_past_bracket(p + 1, end);
-        }
-        if (*p == '!') {
-            return skim_declaration(p + 1, end, reader, context);
-        }
-        if (*p == '?') {
-            return skim_past_bracket(p, end);
-        }
+    if (end - p > 1 && (scan_class(p[1]) & SCAN_LETTER) != 0) {
+        return skim_start_tag(p + 1, end, reader, context, tag);
     }
-    reader->text(context, start, p, true); /* just a "<" */
-    return p;
+    if (end - p > 2 && p[1] == '/' && (scan_class(p[2]) & SCAN_LETTER) != 0) {
+        return skim_end_tag(p + 2, end, reader, context, tag);
+    }
+    return skim_no_tag(p, end, reader, context, false);
 }
 
 /* Reads a whole text. */

@@ -93,10 +93,14 @@ Result url_idna_append(Url *out, const char *domain, size_t length)
         UIDNA_CHECK_BIDI | UIDNA_CHECK_CONTEXTJ | UIDNA_NONTRANSITIONAL_TO_ASCII, &status);
     Buffer name = {.limit = BUFFER_NO_LIMIT};
     Result rc = U_FAILURE(status) ? RESULT_MEMORY : RESULT_OK;
-    for (const char *end = domain + length; rc == RESULT_OK && domain < end;) {
+    const char *end = domain + length;
+    while (domain < end) {
         uint32_t c = idna_changed(url_utf8_next(&domain));
-        rc = c == 0 ? RESULT_OK : buffer_append_code_point(&name, c);
+        if (c != 0) {
+            (void)buffer_append_code_point(&name, c); /* its error sticks */
+        }
     }
+    rc = result_first(rc, name.failed);
     if (rc == RESULT_OK) {
         rc = name.length == 0 ? RESULT_INVALID : idna_convert(idna, &name, out);
     }

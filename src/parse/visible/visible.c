@@ -370,18 +370,6 @@ static const Url *visible_base(VisibleReader *r)
     return base;
 }
 
-/* The value of an attribute that only few elements have; empty: it is not there. */
-static HtmlSlice visible_value(const VisibleReader *r, const HtmlTag *tag, const char *name)
-{
-    HtmlSlice value = {.bytes = "", .length = 0};
-    HtmlSlice wanted = {.bytes = name, .length = strlen(name)};
-    if (tag->attributes != NULL &&
-        !skim_find_attribute(tag->attributes, r->styles.end, wanted, &value)) {
-        value = (HtmlSlice){.bytes = "", .length = 0};
-    }
-    return value;
-}
-
 static void visible_add_sheet(VisibleReader *r, const HtmlTag *tag, const char *from,
                               const char *to)
 {
@@ -390,7 +378,9 @@ static void visible_add_sheet(VisibleReader *r, const HtmlTag *tag, const char *
         const Url *base = visible_base(r);
         HtmlSlice url = {.bytes = base == NULL ? "" : base->href,
                          .length = base == NULL ? 0 : base->length};
-        visible_styles_add(&r->styles, text, url, visible_value(r, tag, "media"));
+        HtmlSlice media;
+        (void)skim_value(tag->attributes, r->styles.end, "media", &media);
+        visible_styles_add(&r->styles, text, url, media);
     }
 }
 
@@ -407,7 +397,9 @@ static void visible_link_sheet(VisibleReader *r, const HtmlTag *tag)
     const Url *base = visible_base(r);
     if (href != NULL && url_parse(&r->link, base, href, strlen(href)) == RESULT_OK) {
         HtmlSlice url = {.bytes = r->link.href, .length = r->link.length};
-        visible_styles_link(&r->styles, url, visible_value(r, tag, "media"));
+        HtmlSlice media;
+        (void)skim_value(tag->attributes, r->styles.end, "media", &media);
+        visible_styles_link(&r->styles, url, media);
     }
 }
 
@@ -439,14 +431,11 @@ Result visible_read(VisibleReader *reader, const VisibleInput *input, VisiblePag
     /* As a browser: a meta behind the prescan's reach makes it begin again. */
     bool is_xml = html_xml_is_type(input->content_type);
     CharsetSource source = CHARSET_FROM_FALLBACK;
-    page->encoding = charset_sniff_source(input->body, input->length, input->content_type, &source);
-    bool guessed = source == CHARSET_FROM_FALLBACK;
-    if (is_xml && guessed) {
-        page->encoding = "UTF-8";
-    }
+    page->encoding =
+        charset_sniff_page(input->body, input->length, input->content_type, is_xml, &source);
     Result rc = read_as(r, input, page->encoding, is_xml);
     const char *late = r->facts.meta_encoding;
-    if (rc == RESULT_OK && guessed && !is_xml && late != NULL &&
+    if (rc == RESULT_OK && source == CHARSET_FROM_FALLBACK && late != NULL &&
         strcmp(late, page->encoding) != 0) {
         page->encoding = late;
         if (charset_ascii_span(input->body, input->length) < input->length) {

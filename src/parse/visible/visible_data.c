@@ -69,18 +69,6 @@ static void visible_data_keep(VisibleData *data, Result rc)
 
 /* ---- values ---- */
 
-/* False: it is not there, and value is empty. */
-static bool data_find(const VisibleData *data, const char *attributes, const char *name,
-                      HtmlSlice *value)
-{
-    HtmlSlice wanted = {.bytes = name, .length = strlen(name)};
-    bool found = attributes != NULL && skim_find_attribute(attributes, data->end, wanted, value);
-    if (!found) {
-        *value = (HtmlSlice){.bytes = "", .length = 0};
-    }
-    return found;
-}
-
 /* Appends text, decoded. */
 static Result data_decode(Buffer *out, HtmlSlice text, bool is_attribute)
 {
@@ -151,12 +139,12 @@ static void data_meta(VisibleData *data, const HtmlTag *tag)
 {
     static const char *names[2] = {"property", "content"};
     HtmlSlice values[2] = {{.length = 0}};
-    bool is_one = data_find(data, tag->attributes, "property", &values[0]) &&
+    bool is_one = skim_value(tag->attributes, data->end, "property", &values[0]) &&
                   memchr(values[0].bytes, ':', values[0].length) != NULL;
-    if (!is_one && data_find(data, tag->attributes, "name", &values[0])) {
+    if (!is_one && skim_value(tag->attributes, data->end, "name", &values[0])) {
         is_one = data_begins(values[0], "og:") || data_begins(values[0], "twitter:");
     }
-    if (is_one && data_find(data, tag->attributes, "content", &values[1])) {
+    if (is_one && skim_value(tag->attributes, data->end, "content", &values[1])) {
         data_pair(data, VISIBLE_OPENGRAPH, names, values);
     }
 }
@@ -166,9 +154,9 @@ static void data_link(VisibleData *data, const HtmlTag *tag)
     static const char *names[2] = {"hreflang", "href"};
     HtmlSlice values[2] = {{.length = 0}};
     HtmlSlice rels = {.length = 0};
-    bool is_one = data_find(data, tag->attributes, "hreflang", &values[0]) &&
-                  data_find(data, tag->attributes, "href", &values[1]) &&
-                  data_find(data, tag->attributes, "rel", &rels);
+    bool is_one = skim_value(tag->attributes, data->end, "hreflang", &values[0]) &&
+                  skim_value(tag->attributes, data->end, "href", &values[1]) &&
+                  skim_value(tag->attributes, data->end, "rel", &rels);
     if (is_one && html_lists(rels, "alternate")) {
         data_pair(data, VISIBLE_HREFLANG, names, values);
     }
@@ -221,22 +209,22 @@ uint32_t visible_data_open(VisibleData *data, const HtmlTag *tag)
                           .from = data->text.length,
                           .to = data->text.length};
     data->raw = 0;
-    datum.is_item = data_find(data, tag->attributes, "itemscope", &value);
-    (void)data_find(data, tag->attributes, "itemprop", &datum.names);
-    (void)data_find(data, tag->attributes, "id", &datum.name);
+    datum.is_item = skim_value(tag->attributes, data->end, "itemscope", &value);
+    (void)skim_value(tag->attributes, data->end, "itemprop", &datum.names);
+    (void)skim_value(tag->attributes, data->end, "id", &datum.name);
     if (!datum.is_item && datum.names.length == 0 && datum.name.length == 0) {
         return 0;
     }
     if (datum.is_item) {
-        (void)data_find(data, tag->attributes, "itemref", &datum.refers);
+        (void)skim_value(tag->attributes, data->end, "itemref", &datum.refers);
     }
     if ((data->n + 1) * sizeof datum > data->most) {
         data->is_cut = true;
         return 0;
     }
     const char *name = data_value_attribute(tag->id);
-    bool has_value =
-        name != NULL && (tag->id != HTML_TIME || data_find(data, tag->attributes, name, &value));
+    bool has_value = name != NULL &&
+                     (tag->id != HTML_TIME || skim_value(tag->attributes, data->end, name, &value));
     datum.takes_text = datum.names.length > 0 && !datum.is_item && !has_value;
     Result rc = array_add(&data->all, &data->n, sizeof datum, &datum);
     if (rc != RESULT_OK) {
@@ -294,7 +282,7 @@ void visible_data_raw(VisibleData *data, const HtmlTag *tag, HtmlTextMode mode, 
 {
     HtmlSlice type = {.length = 0};
     bool takes_text = data->raw > 0 && data_at(data, data->raw)->takes_text;
-    if (tag->id == HTML_SCRIPT && data_find(data, tag->attributes, "type", &type)) {
+    if (tag->id == HTML_SCRIPT && skim_value(tag->attributes, data->end, "type", &type)) {
         const char *semicolon = memchr(type.bytes, ';', type.length);
         type.length = semicolon == NULL ? type.length : (size_t)(semicolon - type.bytes);
         html_trim(&type);
@@ -371,7 +359,7 @@ static void data_put_value(VisibleData *data, JsonWriter *json, uint32_t p, cons
     } else if (datum->takes_text) {
         json_text(json, NULL, buffer_string(&data->text) + datum->from, datum->to - datum->from);
     } else {
-        (void)data_find(data, datum->attributes, data_value_attribute(datum->id), &value);
+        (void)skim_value(datum->attributes, data->end, data_value_attribute(datum->id), &value);
         data_put(data, json, NULL, value);
     }
 }
@@ -411,14 +399,14 @@ static void data_put_item(VisibleData *data, JsonWriter *json, const DataPath *p
     HtmlSlice value = {.bytes = "", .length = 0};
     HtmlSlice word;
     json_open(json, NULL, '{');
-    if (data_find(data, item->attributes, "itemtype", &value) && value.length > 0) {
+    if (skim_value(item->attributes, data->end, "itemtype", &value) && value.length > 0) {
         json_open(json, "type", '[');
         while (html_next_word(&value, &word)) {
             data_put(data, json, NULL, word);
         }
         json_close(json);
     }
-    if (data_find(data, item->attributes, "itemid", &value)) {
+    if (skim_value(item->attributes, data->end, "itemid", &value)) {
         data_put(data, json, "id", value);
     }
     json_open(json, "properties", '{');

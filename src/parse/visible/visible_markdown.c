@@ -146,12 +146,8 @@ static const char *span_mark(uint8_t id)
 
 static HtmlSlice attribute_of(const Writer *w, const VisibleEdge *edge, const char *name)
 {
-    HtmlSlice value = {.bytes = "", .length = 0};
-    HtmlSlice wanted = {.bytes = name, .length = strlen(name)};
-    if (edge->attributes == NULL ||
-        !skim_find_attribute(edge->attributes, w->page->end, wanted, &value)) {
-        value = (HtmlSlice){.bytes = "", .length = 0};
-    }
+    HtmlSlice value;
+    (void)skim_value(edge->attributes, w->page->end, name, &value);
     return value;
 }
 

@@ -521,7 +521,6 @@ static void set_svg(VisibleNode *node, const HtmlTag *tag)
 static void set_math(VisibleNode *node, const HtmlTag *tag)
 {
     static const char annotation[16] = "annotation";
-    const HtmlSlice *encoding = &tag->values[HTML_ATTR_ENCODING];
     switch ((int)tag->id) {
     case HTML_MATH:
         node->state |= VISIBLE_OUTSIDE_TEXT;
@@ -537,9 +536,7 @@ static void set_math(VisibleNode *node, const HtmlTag *tag)
         break;
     case HTML_ANNOTATION_XML:
         node->state |= VISIBLE_NOT_RENDERED;
-        node->html_within = html_tag_has(tag, HTML_ATTR_ENCODING) &&
-                            (ascii_is(encoding->bytes, encoding->length, "text/html") ||
-                             ascii_is(encoding->bytes, encoding->length, "application/xhtml+xml"));
+        node->html_within = html_tag_encodes_html(tag);
         break;
     default:
         if (tag->key == html_name_key_16(annotation, 10)) {
