@@ -89,11 +89,11 @@ void host_groups_stored(Batch *batch, BatchHost *host)
     host_groups_count(batch, host, 0, 1);
 }
 
-/* What it has counts in a group from now on. */
-static void host_groups_join(const BatchHost *host, BatchGroup *group)
+/* What it has counts in a group from now on, and so does the host, unless it is one too many. */
+static void host_groups_join(const BatchHost *host, BatchGroup *group, bool counts)
 {
     group->changed = true;
-    group->record.hosts++;
+    group->record.hosts += counts;
     group->record.queued += host->record.queued;
     group->record.pages += host->record.pages;
 }
@@ -167,7 +167,7 @@ const char *host_groups_refuse(Batch *batch, BatchHost *host, const PageRef *pag
     if (limit < 0) {
         host->record.domain = key;
         if (is_new) {
-            host_groups_join(host, domain);
+            host_groups_join(host, domain, true);
         }
         return NULL;
     }
@@ -191,9 +191,8 @@ Result host_groups_place(Batch *batch, BatchHost *host, const IpAddress *address
     if (host->is_beyond) {
         char text[IP_ADDRESS_TEXT_BYTES];
         note_crowd(batch, ADDRESS_HOSTS, group, ip_address_format(address, text));
-    } else {
-        host_groups_join(host, group);
     }
+    host_groups_join(host, group, !host->is_beyond); /* what it has queued leaves the group again */
     return RESULT_OK;
 }
 
