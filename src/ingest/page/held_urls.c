@@ -73,7 +73,9 @@ static Result held_urls_schedule(Batch *batch, BatchHost *host, const PageRef *p
     if (rc == RESULT_OK) {
         rc = schedule_put(batch->store->schedule, batch->txn, page->host, level, page->index);
     }
-    host_groups_queued(batch, host);
+    if (page->n_crawls == 0) { /* what was fetched is not queued, but visited again */
+        host_groups_queued(batch, host);
+    }
     if (rc == RESULT_OK && !host_is_closed(&host->record)) {
         if (host->got_urls == 0 || level < host->best_level) {
             host->best_level = (uint8_t)level;
@@ -84,13 +86,10 @@ static Result held_urls_schedule(Batch *batch, BatchHost *host, const PageRef *p
 }
 
 /* As it was before it was held. */
-static Result schedule_again(Batch *batch, const HeldUrl *held, const PageRef *page)
+static Result schedule_again(Batch *batch, const HeldUrl *held, const PageRef *page,
+                             BatchHost *host)
 {
-    BatchHost *host = batch_host(batch, page->host);
     Refusal refusal = held_urls_refusal_of(held->status);
-    if (host == NULL) {
-        return batch->result;
-    }
     unsigned level = held->level < SCHEDULE_MAX_LEVELS
                          ? held->level
                          : (unsigned)batch->options->config.schedule_levels - 1;
@@ -134,13 +133,18 @@ Result held_urls_review(Batch *batch, const HeldUrl *held, const Filter *filter,
     /* What was scheduled or fetched in another way since is not held any more. */
     bool is_held = rc == RESULT_OK && page.level == SCHEDULE_NO_LEVEL && page.n_crawls == 0 &&
                    page.status == held->status;
-    bool stays = is_held && !held_urls_is_admitted(batch, &page, filter, url, scratch);
+    BatchHost *host = is_held ? batch_host(batch, page.host) : NULL;
+    if (is_held && host == NULL) {
+        rc = batch->result;
+    }
+    bool stays = host != NULL && (host->record.state == HOST_FULL ||
+                                  !held_urls_is_admitted(batch, &page, filter, url, scratch));
     if (rc == RESULT_OK && is_held && !stays) {
         rc = is_replaced(batch, &page, &replaced);
         *returned = rc == RESULT_OK && !replaced;
     }
     if (*returned) {
-        rc = schedule_again(batch, held, &page);
+        rc = schedule_again(batch, held, &page, host);
     }
     if (rc == RESULT_OK && !stays) {
         rc = held_rows_remove(batch->store->held, batch->txn, held->index);

@@ -18,8 +18,8 @@ Result held_urls_hold(Batch *batch, const FetchResult *fetch);
 /* A wall has answered for a page: it is scheduled again, as the last of its host. *under_way: it is
  * scheduled still, since its result has not come. Nothing happens then. */
 Result held_urls_return(Batch *batch, uint64_t index, bool *under_way);
-/* Judges a held URL anew; *returned: it is scheduled again. filter, url and scratch are the
- * caller's: filter.fetch (NULL: none) and what asking it needs. */
+/* Judges a held URL anew; *returned: it is scheduled again. That of a full host stays held. filter,
+ * url and scratch are the caller's: filter.fetch (NULL: none) and what asking it needs. */
 Result held_urls_review(Batch *batch, const HeldUrl *held, const Filter *filter, Url *url,
                         FilterScratch *scratch, bool *returned);
 
