@@ -125,9 +125,9 @@ static inline void agents_fixture_seed(Agent *agent, const char *url)
     agents_fixture_commit(agent, NULL, 0, agents_fixture_seed_work, copy, NULL, true);
 }
 
-/* Crawls a known URL: it has one link (NULL: none). */
-static inline void agents_fixture_crawl(Agent *agent, const char *url, const char *link, char hop,
-                                        float score)
+/* The result of a known URL: it has one link (NULL: none). */
+static inline ParsedPage *agents_fixture_result(Agent *agent, const char *url, const char *link,
+                                                char hop, float score)
 {
     FetchResult *fetch = fetch_result_new(FETCHED_PAGE);
     PageRef page = ingest_fixture_page(&agent->ingest, url);
@@ -156,6 +156,13 @@ static inline void agents_fixture_crawl(Agent *agent, const char *url, const cha
     }
     parsed->hashes.body[0] = page.index + 1;
     parsed->parsed = true;
+    return parsed;
+}
+
+static inline void agents_fixture_crawl(Agent *agent, const char *url, const char *link, char hop,
+                                        float score)
+{
+    ParsedPage *parsed = agents_fixture_result(agent, url, link, hop, score);
     agents_fixture_commit(agent, &parsed, 1, NULL, NULL, NULL, true);
 }
 

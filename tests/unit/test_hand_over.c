@@ -186,6 +186,25 @@ static void a_url_is_sent_once_and_again_when_its_path_is_better(void)
 }
 
 /* Each agent redirects to the other for ever; the chain ends all the same. */
+/* Both paths come with one batch, the longer one first: the owner gets the better one. */
+static void a_better_path_of_the_same_batch_is_sent_too(void)
+{
+    World *w = set_up();
+    Agent *finder = &w->agents[0];
+    const char *far = url_of(w, 0, "/far");
+    const char *url = url_of(w, 1, "/x");
+    agents_fixture_seed(finder, url_of(w, 0, "/"));
+    agents_fixture_crawl(finder, url_of(w, 0, "/"), far, 'L', 0.5f);
+    agents_fixture_seed(finder, url_of(w, 0, "/near"));
+    ParsedPage *pages[] = {agents_fixture_result(finder, far, url, 'L', 0.5f),
+                           agents_fixture_result(finder, url_of(w, 0, "/near"), url, 'L', 0.5f)};
+    agents_fixture_commit(finder, pages, 2, NULL, NULL, NULL, true);
+    CU_ASSERT_EQUAL(ingest_fixture_page(&finder->ingest, url).depth, 1);
+    (void)agents_fixture_deliver(finder, &w->agents[1]);
+    CU_ASSERT_EQUAL(ingest_fixture_page(&w->agents[1].ingest, url).depth, 1);
+    tear_down(w);
+}
+
 static void a_loop_of_redirects_over_two_agents_ends(void)
 {
     World *w = set_up();
@@ -355,6 +374,8 @@ UNIT_MAIN("hand over",
           {"without a commit there is no answer", without_a_commit_there_is_no_answer},
           {"a URL is sent once, and again when its path is better",
            a_url_is_sent_once_and_again_when_its_path_is_better},
+          {"a better path of the same batch is sent, too",
+           a_better_path_of_the_same_batch_is_sent_too},
           {"a loop of redirects over two agents ends", a_loop_of_redirects_over_two_agents_ends},
           {"a chain goes on where it crosses", a_chain_goes_on_where_it_crosses},
           {"what is not its own an agent sends on", what_is_not_its_own_an_agent_sends_on},

@@ -114,6 +114,9 @@ static void store_infos(PageWriter *w)
         __builtin_prefetch(w->batch->nodes[w->batch->fresh[ahead]].url);
         const PageNode *node = &w->batch->nodes[w->batch->fresh[i]];
         page_node_append(node, page_flush_crawl_of(w->batch, node), &infos, &w->batch->scratch);
+        if (page_writer_note(w, infos.rows.code) && node->moved) { /* since the sink heard of it */
+            page_flush_tell_improved(w, node);
+        }
     }
     w->code = page_pack_editor_end(&infos, w->code);
 }

@@ -77,8 +77,8 @@ typedef struct PageSink {
      * known at all is not reported as discovered: `before` then has hop 0, n_crawls 0 and no
      * level. */
     int (*crawled)(void *context, const PageRef *before, const PageRef *after, uint8_t *level);
-    /* A page that was known before got a better path: depth, hop and linked_from are the new ones.
-     * url is NULL when a merge of the sieve has found it (page_db_get has it). */
+    /* A page got a better path than it was known or discovered with: depth, hop and linked_from
+     * are the new ones. url is NULL when a merge of the sieve has found it (page_db_get has it). */
     int (*improved)(void *context, const PageRef *page);
 } PageSink;
 
