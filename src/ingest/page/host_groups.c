@@ -38,7 +38,8 @@ static MapKey crowd_key(Limit limit, uint64_t group)
 }
 
 /* Once for each group and run of the program, since it may be an honest one. */
-static void note_crowd(Batch *batch, Limit limit, const BatchGroup *group, const char *where)
+static void note_crowd(Batch *batch, Limit limit, const BatchGroup *group, const char *where,
+                       size_t length)
 {
     static char yes;
     MapKey key = crowd_key(limit, group->key);
@@ -47,9 +48,9 @@ static void note_crowd(Batch *batch, Limit limit, const BatchGroup *group, const
         return;
     }
     LOG_INFO("ingest", "a limit of many names is met",
-             "limit=%s hosts=%u pages=%llu queued=%llu at=%s", limits[limit].name,
+             "limit=%s hosts=%u pages=%llu queued=%llu at=%.*s", limits[limit].name,
              group->record.hosts, (unsigned long long)group->record.pages,
-             (unsigned long long)group->record.queued, where);
+             (unsigned long long)group->record.queued, (int)length, where);
 }
 
 static void host_groups_add(uint64_t *count, int64_t n)
@@ -171,7 +172,8 @@ const char *host_groups_refuse(Batch *batch, BatchHost *host, const PageRef *pag
         }
         return NULL;
     }
-    note_crowd(batch, (Limit)limit, limit == ADDRESS_URLS ? address : domain, page->url);
+    note_crowd(batch, (Limit)limit, limit == ADDRESS_URLS ? address : domain, page->url,
+               page->url_length);
     *why = limits[limit].refusal;
     return limits[limit].name;
 }
@@ -190,7 +192,8 @@ Result host_groups_place(Batch *batch, BatchHost *host, const IpAddress *address
         host_groups_is_beyond(group->record.hosts, limits_of(batch, host, NULL)->hosts_per_address);
     if (host->is_beyond) {
         char text[IP_ADDRESS_TEXT_BYTES];
-        note_crowd(batch, ADDRESS_HOSTS, group, ip_address_format(address, text));
+        (void)ip_address_format(address, text);
+        note_crowd(batch, ADDRESS_HOSTS, group, text, strlen(text));
     }
     host_groups_join(host, group, !host->is_beyond); /* what it has queued leaves the group again */
     return RESULT_OK;
