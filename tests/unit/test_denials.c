@@ -29,6 +29,8 @@ static void rules_get_a_normal_form(void)
         {"HTTP://Example.org:80/a", "http://example.org/a"},
         {"https://example.org", "https://example.org/"},
         {"https://example.org/a*.pdf", "https://example.org/a*.pdf"},
+        {"https://[2001:DB8::0:1]/A", "https://[2001:db8::1]/A"},
+        {"https://[ab].example/A", "https://[ab].example/A"},
         {"regex:[?&]Session=", "regex:[?&]Session="},
     };
     Buffer out;
@@ -106,7 +108,9 @@ static void each_kind_of_rule_denies_what_it_says(void)
                                         "192.0.2.0/24",
                                         "https://one.test/private",
                                         "https://two.test/a*.pdf",
-                                        "regex:[?&]sid="};
+                                        "regex:[?&]sid=",
+                                        "http://[2001:db8::1]/private",
+                                        "http://[hij].test/"};
     static const struct {
         const char *url;
         const char *address;
@@ -130,6 +134,12 @@ static void each_kind_of_rule_denies_what_it_says(void)
         {"https://two.test/a/b.pdf?x", NULL, -1, false},
         {"https://two.test/x?y=1&sid=2", NULL, 5, false},
         {"https://two.test/x?y=1&msid=2", NULL, -1, false},
+        {"http://[2001:db8::1]/private", NULL, 6, false},
+        {"http://[2001:db8::1]/private/x", NULL, 6, false},
+        {"http://[2001:db8::1]/privately", NULL, -1, false},
+        {"http://[2001:db8::2]/private", NULL, -1, false},
+        {"http://i.test/", NULL, 7, false},
+        {"http://k.test/", NULL, -1, false},
     };
     Admission *admission = admission_of(&everything, rules, sizeof rules / sizeof *rules);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

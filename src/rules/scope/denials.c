@@ -100,7 +100,13 @@ static const char *tomb_find_host(const Denials *denials, const char *name, size
 
 static bool is_pattern(const char *text)
 {
-    return strpbrk(text, "*?[") != NULL;
+    IpAddress address;
+    const char *sign = strpbrk(text, "*?[");
+    size_t length = sign == NULL ? 0 : strcspn(sign, "]");
+    if (length > 0 && ip_address_parse(sign, strnlen(sign, length + 1), &address) == RESULT_OK) {
+        sign = strpbrk(sign + length, "*?["); /* behind the host of http://[::1]/ */
+    }
+    return sign != NULL;
 }
 
 static bool is_range(const char *rule)

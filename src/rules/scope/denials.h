@@ -43,5 +43,5 @@ void denials_delete(Denials *denials); /* NULL is allowed */
 /* The rule that denies a host, by its name or by its address, or NULL; borrowed from the set. */
 const char *denials_host(const Denials *denials, const char *name, size_t length);
 const char *denials_address(const Denials *denials, const IpAddress *address);
-/* The rule that denies this URL, whatever its host; NULL: none does. */
+/* The rule that denies this URL, which is NUL-terminated, whatever its host; NULL: none does. */
 const char *denials_url(const Denials *denials, const char *url, size_t length);
