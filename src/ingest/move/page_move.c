@@ -191,9 +191,9 @@ static Result page_move_unschedule(Batch *batch, const PageRef *page)
     if (host == NULL) {
         return batch->result;
     }
-    host_groups_left(batch, host, 1);
-    if (page->n_crawls == 0) {
-        host->record.urls -= host->record.urls > 0; /* it counts where it is scheduled */
+    if (page->n_crawls == 0) { /* it counts where it is scheduled */
+        host_groups_left(batch, host, 1);
+        host->record.urls -= host->record.urls > 0;
     }
     return schedule_remove(batch->store->schedule, batch->txn, page->host, page->level,
                            page->index);
