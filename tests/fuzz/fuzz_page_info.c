@@ -132,7 +132,7 @@ static void link_list(const uint8_t *bytes, size_t size, uint64_t index)
         uint8_t *list = malloc((n + 3) * MAX_VARINT_SIZE);
         uint64_t *again = malloc(page_links_bound((n + 3) * MAX_VARINT_SIZE) * sizeof *again);
         assert(list != NULL && again != NULL);
-        size_t length = page_links_encode(index, to, n_diff, n, list);
+        size_t length = page_links_encode(index, to, n_diff, n, false, list);
         assert(length <= (n + 3) * MAX_VARINT_SIZE);
         assert(page_links_decode(index, list, length, false, again, &only, &n_only));
         assert(only == n_diff && n_only == n && memcmp(again, to, n * sizeof *to) == 0);

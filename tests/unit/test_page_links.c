@@ -44,7 +44,7 @@ static void every_list_comes_back(void)
         memcpy(sorted, to, sizeof to);
         qsort(sorted, n_diff, sizeof *sorted, compare);
         qsort(sorted + n_diff, n - n_diff, sizeof *sorted, compare);
-        size_t length = page_links_encode(index, to, n_diff, n, bytes);
+        size_t length = page_links_encode(index, to, n_diff, n, false, bytes);
         /* On the heap and exact, so that reading behind the list is found out. */
         uint8_t *copy = malloc(length);
         memcpy(copy, bytes, length);
@@ -93,7 +93,7 @@ static void kinds_stay_with_their_links(void)
         memcpy(sorted, to, sizeof to);
         qsort(sorted, n_diff, sizeof *sorted, compare);
         qsort(sorted + n_diff, n - n_diff, sizeof *sorted, compare);
-        size_t length = page_links_encode_kinds(index, to, n_diff, n, bytes);
+        size_t length = page_links_encode(index, to, n_diff, n, true, bytes);
         uint8_t *copy = malloc(length);
         memcpy(copy, bytes, length);
         size_t got = 0, got_diff = 0;
@@ -140,7 +140,7 @@ static void lists_are_found_however_they_were_written(void)
             for (uint64_t end = i + 1 + hash_mix(i) % 50; i < end && i < PAGES; i++) {
                 uint64_t page = page_at(i, order), seed = i * 10 + (uint64_t)order + 1;
                 size_t n = random_list(seed, to) % (seed % 5 == 0 ? MOST : 20);
-                size_t length = page_links_encode(page, to, n / 2, n, bytes);
+                size_t length = page_links_encode(page, to, n / 2, n, false, bytes);
                 seed_of[page] = seed;
                 page_links_writer_put(&writer, page, bytes, length);
             }
@@ -155,7 +155,7 @@ static void lists_are_found_however_they_were_written(void)
             CU_ASSERT_EQUAL(rc, seed_of[page] == 0 ? MDB_NOTFOUND : 0);
             if (rc == 0) {
                 size_t n = random_list(seed_of[page], to) % (seed_of[page] % 5 == 0 ? MOST : 20);
-                CU_ASSERT_EQUAL(page_links_encode(page, to, n / 2, n, bytes), length);
+                CU_ASSERT_EQUAL(page_links_encode(page, to, n / 2, n, false, bytes), length);
                 CU_ASSERT_EQUAL(memcmp(list, bytes, length), 0);
             }
         }

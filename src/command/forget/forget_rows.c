@@ -587,7 +587,7 @@ static int rows_change_list(Copy *copy, uint64_t index, const uint8_t **list, si
     }
     if (rc == 0 && kept < n) {
         uint8_t *out = (uint8_t *)copy->bytes.data;
-        *length = page_links_encode_kinds(index, to, kept_diff, kept, out);
+        *length = page_links_encode(index, to, kept_diff, kept, true, out);
         *list = out;
     }
     free(to);

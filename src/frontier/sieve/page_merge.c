@@ -338,8 +338,7 @@ Result page_merge_put_links(PageMerge *merge, uint64_t index, uint64_t *to, size
         page_links_writer_begin(&merge->links, merge->txn, merge->db->store->tables.links);
     }
     uint8_t *list = (uint8_t *)scratch->data;
-    size_t length = kinds ? page_links_encode_kinds(index, to, n_diff, n, list)
-                          : page_links_encode(index, to, n_diff, n, list);
+    size_t length = page_links_encode(index, to, n_diff, n, kinds, list);
     page_links_writer_put(&merge->links, index, list, length);
     return page_merge_result_of(merge->links.rows.code, "write links");
 }

@@ -87,7 +87,8 @@ Result page_merge_seen(PageMerge *merge, const PageKey *key, PageMergeValue valu
 Result page_merge_flush(PageMerge *merge);
 
 /* Writes the list of links of a page. The first n_diff links lead to other hosts; both parts get
- * sorted. Call in ascending order of pages. kinds: `to` has the form of page_links_encode_kinds. */
+ * sorted. Call in ascending order of pages. kinds: `to` has the form of page_links_encode with
+ * kinds. */
 Result page_merge_put_links(PageMerge *merge, uint64_t index, uint64_t *to, size_t n_diff, size_t n,
                             bool kinds);
 

@@ -64,7 +64,7 @@ void sieve_sort_end(SieveSort *sort);
 typedef struct SieveList {
     uint64_t page;
     uint64_t *targets; /* the caller's room for SieveSort.longest; cross-domain ones come first;
-                          with kinds as page_links_encode_kinds wants them */
+                          with kinds as page_links_encode wants them */
     size_t n;
     size_t n_diff;
     bool kinds; /* some are not 0 */

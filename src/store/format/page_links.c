@@ -45,16 +45,6 @@ static uint8_t *encode_group(uint64_t index, const uint64_t *to, size_t n, uint8
     return out;
 }
 
-size_t page_links_encode(uint64_t index, uint64_t *to, size_t n_diff, size_t n, uint8_t *out)
-{
-    sort_indices(to, n_diff);
-    sort_indices(to + n_diff, n - n_diff);
-    uint8_t *p = varint_encode_uint64((uint64_t)n_diff << 1, out);
-    p = encode_group(index, to, n_diff, p);
-    p = encode_group(index, to + n_diff, n - n_diff, p);
-    return (size_t)(p - out);
-}
-
 static uint8_t page_links_kind_of(uint64_t element)
 {
     return (uint8_t)(element & ((1u << PAGE_LINKS_KIND_BITS) - 1));
@@ -83,17 +73,18 @@ static size_t encode_runs(const uint64_t *to, size_t n, uint8_t *out)
     return bytes;
 }
 
-size_t page_links_encode_kinds(uint64_t index, uint64_t *to, size_t n_diff, size_t n, uint8_t *out)
+size_t page_links_encode(uint64_t index, uint64_t *to, size_t n_diff, size_t n, bool kinds,
+                         uint8_t *out)
 {
     sort_indices(to, n_diff);
     sort_indices(to + n_diff, n - n_diff);
-    size_t bytes = encode_runs(to, n, NULL);
+    size_t bytes = kinds ? encode_runs(to, n, NULL) : 0;
     uint8_t *p = varint_encode_uint64((uint64_t)n_diff << 1 | (bytes > 0), out);
     if (bytes > 0) {
         p = varint_encode_uint64(bytes, p);
         p += encode_runs(to, n, p);
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; kinds && i < n; i++) {
         to[i] >>= PAGE_LINKS_KIND_BITS;
     }
     p = encode_group(index, to, n_diff, p);

@@ -26,14 +26,13 @@
 #include "base/memory/buffer.h"
 #include "store/lmdb/lmdb_result.h"
 
-/* Writes the list of page `index` to out (room for (n + 3) * MAX_VARINT_SIZE bytes); sorts both
- * groups of to[0..n) in place. Returns how many bytes. */
-size_t page_links_encode(uint64_t index, uint64_t *to, size_t n_diff, size_t n, uint8_t *out);
-
 #define PAGE_LINKS_KIND_BITS 8
-/* The same with kinds: elements of to are index << PAGE_LINKS_KIND_BITS | kind, so indices are
- * below 2^56. What is left in to is without kinds. */
-size_t page_links_encode_kinds(uint64_t index, uint64_t *to, size_t n_diff, size_t n, uint8_t *out);
+/* Writes the list of page `index` to out (room for (n + 3) * MAX_VARINT_SIZE bytes); sorts both
+ * groups of to[0..n) in place. Returns how many bytes. kinds: elements of to are
+ * index << PAGE_LINKS_KIND_BITS | kind, so indices are below 2^56; what is left there is without
+ * kinds. */
+size_t page_links_encode(uint64_t index, uint64_t *to, size_t n_diff, size_t n, bool kinds,
+                         uint8_t *out);
 /* Whether a list has kinds other than 0. */
 static inline bool page_links_has_kinds(const uint8_t *list, size_t length)
 {

@@ -198,8 +198,6 @@ int page_node_store_entry(MDB_cursor *cursor, const PageNode *node)
 #define ARENA_BLOCK_BYTES ((size_t)64 << 10)
 #define REF_BITS          24
 #define REF_MASK          ((UINT64_C(1) << REF_BITS) - 1)
-#define PRINT_MASK        ((UINT64_C(1) << PAGE_PRINT_BITS) - 1)
-#define INDEX_MASK        ((UINT64_C(1) << PAGE_INDEX_BITS) - 1)
 #define KEEP_REFS         ((size_t)1 << 18)
 #define SMALL_SORT        48
 #define DIGIT_BITS        8

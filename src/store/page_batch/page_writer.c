@@ -344,9 +344,7 @@ static void see_links(PageWriter *w, const PageNode *node, const PageWrite *writ
         return;
     }
     uint8_t *out = (uint8_t *)scratch->data;
-    crawl->links_length = kinds
-                              ? page_links_encode_kinds(node->index, batch->targets, n_diff, n, out)
-                              : page_links_encode(node->index, batch->targets, n_diff, n, out);
+    crawl->links_length = page_links_encode(node->index, batch->targets, n_diff, n, kinds, out);
     crawl->links = (uint8_t *)arena_copy(&batch->arena, scratch->data, crawl->links_length);
     (void)page_writer_note(w, crawl->links == NULL ? ENOMEM : 0);
 }
