@@ -159,17 +159,14 @@ Result html_libxml2_read(HtmlLibxml2 *front, const char *text, size_t length, Ht
     buffer_reset(&front->text);
     const char *p = text;
     const char *end = text + length;
-    Result rc = RESULT_OK;
-    while (rc == RESULT_OK && p < end) {
+    while (p < end) {
         const char *amp = memchr(p, '&', (size_t)(end - p));
-        rc = buffer_append(&front->text, p, (size_t)((amp == NULL ? end : amp) - p));
-        if (rc == RESULT_OK && amp != NULL) {
-            rc = buffer_append(&front->text, "&amp;", 5);
-        }
+        (void)buffer_append(&front->text, p, (size_t)((amp == NULL ? end : amp) - p));
+        (void)buffer_append_string(&front->text, amp == NULL ? "" : "&amp;");
         p = amp == NULL ? end : amp + 1;
     }
-    if (rc != RESULT_OK || front->text.length == 0) {
-        return rc;
+    if (front->text.failed != RESULT_OK || front->text.length == 0) {
+        return front->text.failed;
     }
     htmlDocPtr none =
         htmlCtxtReadMemory(front->parser, front->text.data, (int)front->text.length, NULL, "UTF-8",
@@ -394,34 +391,35 @@ static Result html_resolve_collect(HtmlParser *p, Page *page)
     Result rc = set_base(p);
     HtmlTree *tree = &p->tree;
     size_t room = tree->n_refs < p->options.max_links ? tree->n_refs : p->options.max_links;
-    PageLink *links = NULL;
-    if (rc == RESULT_OK && room > 0) {
-        links = arena_alloc(&p->arena, room * sizeof *links);
-        rc = links == NULL ? RESULT_MEMORY : RESULT_OK;
-    }
     page->n_links_dropped = tree->n_dropped;
-    size_t n = 0;
-    for (size_t i = 0; i < tree->n_refs && rc == RESULT_OK; i++) {
+    if (rc != RESULT_OK || room == 0) {
+        return rc;
+    }
+    PageLink *links = arena_alloc(&p->arena, room * sizeof *links);
+    if (links == NULL) {
+        return RESULT_MEMORY;
+    }
+    page->links = links;
+    for (size_t i = 0; i < tree->n_refs; i++) {
         const HtmlRef *ref = &tree->refs[i];
-        if (n == room) {
+        PageLink *link = &links[page->n_links];
+        if (page->n_links == room) {
             page->n_links_dropped += tree->n_refs - i;
             break;
         }
-        Result one = html_resolve_resolve(p, ref, &links[n]);
-        if (one == RESULT_OK) {
-            links[n].kind = ref->kind;
-            links[n].flags = ref->flags;
-            links[n].text = keep_text_of(p, i);
-            n++;
-        } else if (one == RESULT_LIMIT) {
-            page->n_links_dropped++;
-        } else if (one == RESULT_MEMORY) {
-            rc = one;
+        rc = html_resolve_resolve(p, ref, link);
+        if (rc == RESULT_MEMORY) {
+            return rc;
+        }
+        page->n_links_dropped += rc == RESULT_LIMIT ? 1 : 0;
+        if (rc == RESULT_OK) {
+            link->kind = ref->kind;
+            link->flags = ref->flags;
+            link->text = keep_text_of(p, i);
+            page->n_links++;
         }
     }
-    page->links = links;
-    page->n_links = n;
-    return rc;
+    return RESULT_OK;
 }
 
 /* ---- links that are taken while the page is read ---- */
@@ -451,22 +449,21 @@ static Result html_resolve_hand_on(HtmlParser *p)
 {
     HtmlTree *tree = &p->tree;
     Result rc = set_base(p);
-    for (size_t i = 0; i < tree->n_refs && rc == RESULT_OK; i++) {
+    for (size_t i = 0; i < tree->n_refs && rc != RESULT_MEMORY; i++) {
         const HtmlRef *ref = &tree->refs[i];
         const Url *url = NULL;
-        Result one = resolve_url(p, ref, &url);
-        if (one == RESULT_OK) {
-            PageLinkText text;
-            PageLink link = {
-                .url = url->href, .length = url->length, .kind = ref->kind, .flags = ref->flags};
-            if (tree->spans != NULL) {
-                text = html_resolve_text_of(p, i);
-                link.text = &text;
-            }
-            p->taker.take(p->taker.context, &link, tree->robots);
-        } else if (one == RESULT_MEMORY) {
-            rc = one;
+        rc = resolve_url(p, ref, &url);
+        if (rc != RESULT_OK) {
+            continue; /* it leads nowhere */
         }
+        PageLinkText text;
+        PageLink link = {
+            .url = url->href, .length = url->length, .kind = ref->kind, .flags = ref->flags};
+        if (tree->spans != NULL) {
+            text = html_resolve_text_of(p, i);
+            link.text = &text;
+        }
+        p->taker.take(p->taker.context, &link, tree->robots);
     }
     p->has_taken = p->has_taken || tree->n_refs > 0;
     p->without_base = p->without_base || (tree->n_refs > 0 && !tree->has_base);
@@ -474,7 +471,7 @@ static Result html_resolve_hand_on(HtmlParser *p)
     tree->open_anchor = SIZE_MAX;
     tree->body_first_ref = 0;
     link_text_forget(&tree->words);
-    return rc;
+    return rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 
 static void take_batch(void *context)

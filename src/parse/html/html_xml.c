@@ -178,11 +178,10 @@ static Result decode_references(const char *text, size_t length, Buffer *out)
 {
     const char *p = text;
     const char *end = text + length;
-    Result rc = RESULT_OK;
-    while (rc == RESULT_OK && p < end) {
+    while (p < end) {
         const char *amp = find_byte(p, end, '&');
-        rc = buffer_append(out, p, (size_t)(amp - p));
-        if (amp == end || rc != RESULT_OK) {
+        (void)buffer_append(out, p, (size_t)(amp - p)); /* its error sticks */
+        if (amp == end) {
             break;
         }
         char value[ENTITY_MAX_BYTES];
@@ -190,10 +189,10 @@ static Result decode_references(const char *text, size_t length, Buffer *out)
         size_t used = entity_read(amp, (size_t)(end - amp), false, value, &n);
         bool own = used == 0 || amp[1] == '#' || amp[used - 1] != ';' ||
                    (n == 1 && strchr("&<>\"'", value[0]) != NULL);
-        rc = own ? buffer_append(out, "&", 1) : buffer_append(out, value, n);
+        (void)buffer_append(out, own ? "&" : value, own ? 1 : n);
         p = amp + (own ? 1 : used);
     }
-    return rc;
+    return out->failed;
 }
 
 static Result html_xml_parse(Reader *reader, const Buffer *text)

@@ -465,17 +465,19 @@ static void read_window(SkimStream *s)
 
 Result skim_stream_feed(SkimStream *stream, const char *text, size_t length)
 {
-    Result rc = RESULT_OK;
-    while (rc == RESULT_OK && length > 0) {
+    while (length > 0) {
         size_t n = length < SKIM_STREAM_PIECE ? length : SKIM_STREAM_PIECE;
-        rc = buffer_append(&stream->window, text, n);
-        if (rc == RESULT_OK && stream->window.length >= stream->need && stream->window.length > 0) {
+        Result rc = buffer_append(&stream->window, text, n);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        if (stream->window.length >= stream->need) {
             read_window(stream);
         }
         text += n;
         length -= n;
     }
-    return rc;
+    return RESULT_OK;
 }
 
 bool skim_stream_end(SkimStream *s)

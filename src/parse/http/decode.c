@@ -34,22 +34,32 @@ struct Decoder {
     Buffer scratch[2]; /* between stacked codings */
 };
 
-/* Where decoded bytes go, and its bounds. */
-typedef struct DecodeTarget {
-    Buffer *out;
-    size_t start;      /* out->length at the beginning */
-    size_t raw_length; /* of the body as received */
-    unsigned max_ratio;
-    bool is_piece; /* out is emptied and filled again: no byte may be lost to the proof */
-    char spare;    /* a place for the byte that proves there is more than the limit */
-} DecodeTarget;
-
 typedef struct DecodeInput {
     const char *next;
     size_t left;
     const DecodeSource *source; /* of more; NULL: this is all */
     uint64_t read;              /* bytes that came from it */
 } DecodeInput;
+
+#define MAGIC_BYTES 64u /* and so much that text can be told from it */
+
+/* One coding on its way: of a whole body, whose bytes are decoded to where they stay, or of one
+ * that comes and goes in pieces. */
+typedef struct Decoding {
+    Decoder *decoder;
+    DecodeInput in;
+    DecodeInput start; /* the whole body */
+    bool is_plain;     /* it begins like text */
+    Buffer *out;       /* of a whole body, from before on; NULL: pieces go to the sink */
+    size_t before;
+    uint64_t raw_length;
+    uint64_t given;
+    DecodeBounds bounds;
+    DecodeSink sink;
+    void *context;
+    bool is_over; /* the sink has had enough */
+    char spare;   /* a place for the byte that proves there is more than the limit */
+} Decoding;
 
 typedef enum DecodeStep {
     DECODE_STEP_MORE,
@@ -86,13 +96,6 @@ typedef enum DecodeCodec {
 #define ZSTD_WINDOW_LOG    23                 /* 8 MiB: what RFC 9659 allows for content codings */
 #define KEEP_BYTES         ((size_t)4 << 20)  /* scratch that is kept from page to page */
 
-static bool is_over_ratio(const DecodeTarget *sink)
-{
-    size_t decoded = sink->out->length - sink->start;
-    return sink->max_ratio > 0 && decoded > DECODE_RATIO_FLOOR &&
-           decoded / sink->max_ratio >= sink->raw_length;
-}
-
 /* More input behind what is left. False: there is none. */
 static bool decode_more(DecodeInput *in)
 {
@@ -100,53 +103,6 @@ static bool decode_more(DecodeInput *in)
     bool more = in->source != NULL && in->source->read(in->source->context, &in->next, &in->left);
     in->read += more ? in->left - before : 0;
     return more;
-}
-
-static DecodeStatus decode_pump(Decoder *decoder, DecodeStepFunction step, DecodeInput *in,
-                                DecodeTarget *sink)
-{
-    Buffer *out = sink->out;
-    for (;;) {
-        if (is_over_ratio(sink)) {
-            return DECODE_RATIO;
-        }
-        size_t room = out->length < out->limit ? out->limit - out->length : 0;
-        bool is_full = room == 0;
-        if (is_full && sink->is_piece) {
-            return DECODE_LIMIT;
-        }
-        room = bounds_size(room, 1, DECODE_STEP_BYTES);
-        if (!is_full && buffer_reserve(out, room) != RESULT_OK) {
-            return DECODE_MEMORY;
-        }
-        char *to = is_full ? &sink->spare : out->data + out->length;
-        size_t left = room;
-        size_t in_before = in->left;
-        DecodeStep answer = step(decoder, in, &to, &left);
-        size_t produced = room - left;
-        if (is_full && produced > 0) {
-            return DECODE_LIMIT;
-        }
-        if (!is_full) {
-            out->length += produced;
-            out->data[out->length] = '\0';
-        }
-        if (answer == DECODE_STEP_END) {
-            return DECODE_OK;
-        }
-        if (answer != DECODE_STEP_MORE) {
-            return answer == DECODE_STEP_MEMORY ? DECODE_MEMORY : DECODE_BROKEN;
-        }
-        if (in->left == 0 && left > 0) {
-            if (!decode_more(in)) {
-                return DECODE_TRUNCATED;
-            }
-            continue;
-        }
-        if (produced == 0 && in->left == in_before) {
-            return DECODE_BROKEN;
-        }
-    }
 }
 
 static void *brotli_alloc(void *opaque, size_t size)
@@ -244,23 +200,24 @@ static bool decode_is_gzip(const DecodeInput *in)
 
 /* The whole of a gzip body in one call, when its trailer names a size that is plausible. False when
  * the stream must decide: nothing was appended then. */
-static bool gzip_at_once(Decoder *decoder, const DecodeInput *in, DecodeTarget *sink)
+static bool gzip_at_once(Decoding *d)
 {
-    if (in->left < 18) {
+    const DecodeInput *in = &d->in;
+    Buffer *out = d->out;
+    if (out == NULL || in->left < 18) {
         return false;
     }
-    Buffer *out = sink->out;
     size_t size = decode_little_endian_32(in->next + in->left - 4);
     bool is_small = size <= FAST_BYTES && size <= out->limit - out->length &&
-                    (size <= DECODE_RATIO_FLOOR || sink->max_ratio == 0 ||
-                     size / sink->max_ratio < sink->raw_length);
+                    (size <= DECODE_RATIO_FLOOR || d->bounds.max_ratio == 0 ||
+                     size / d->bounds.max_ratio < d->raw_length);
     if (!is_small || size / 1100 > in->left || buffer_reserve(out, size) != RESULT_OK) {
         return false;
     }
     size_t used = 0;
     size_t produced = 0;
     enum libdeflate_result result = libdeflate_gzip_decompress_ex(
-        decoder->fast, in->next, in->left, out->data + out->length, size, &used, &produced);
+        d->decoder->fast, in->next, in->left, out->data + out->length, size, &used, &produced);
     if (result != LIBDEFLATE_SUCCESS || used != in->left) {
         return false;
     }
@@ -379,49 +336,49 @@ static bool decode_looks_plain(const DecodeInput *in)
     return true;
 }
 
-static DecodeStatus copy_plain(DecodeInput in, DecodeTarget *sink)
-{
-    size_t room = sink->out->limit - sink->out->length;
-    size_t n = in.left < room ? in.left : room;
-    if (buffer_append(sink->out, in.next, n) != RESULT_OK) {
-        return DECODE_MEMORY;
-    }
-    return n < in.left ? DECODE_LIMIT : DECODE_OK;
-}
+/* ---- the loop of all codecs ---- */
 
-/* ---- one coding: of a whole body, or of one that comes and goes in pieces ---- */
-
-#define MAGIC_BYTES 64u /* and so much that text can be told from it */
-
-typedef struct Decoding {
-    Decoder *decoder;
-    DecodeInput in;
-    bool is_plain;        /* it begins like text */
-    DecodeTarget *target; /* of a whole body; NULL: what follows, of one in pieces */
-    DecodeInput start;    /* the whole body */
-    uint64_t raw_length;
-    uint64_t given;
-    DecodeBounds bounds;
-    DecodeSink sink;
-    void *context;
-    bool is_over; /* the sink has had enough */
-} Decoding;
-
+/* A whole body is in memory, and what its beginning alone comes to is no matter. */
 static bool is_bomb(const Decoding *d)
 {
-    uint64_t least = d->bounds.max_ratio > 0 ? d->given / d->bounds.max_ratio : 0;
+    if (d->bounds.max_ratio == 0) {
+        return false;
+    }
+    uint64_t least = d->given / d->bounds.max_ratio;
     uint64_t used = d->in.source != NULL ? d->in.read - d->in.left : d->raw_length - d->in.left;
-    return d->bounds.max_ratio > 0 && ((d->given > DECODE_RATIO_FLOOR && least >= d->raw_length) ||
-                                       (d->given > DECODE_PREFIX_FLOOR && least >= used));
+    return (d->given > DECODE_RATIO_FLOOR && least >= d->raw_length) ||
+           (d->out == NULL && d->given > DECODE_PREFIX_FLOOR && least >= used);
 }
 
-/* Hands a piece on. DECODE_OK: go on. */
+/* Where the next bytes may go: to the end of a whole body, behind whose limit there is room for
+ * one, or into the scratch of pieces. NULL: without memory. */
+static char *decode_room(Decoding *d, size_t *room)
+{
+    Buffer *out = d->out;
+    if (out == NULL) {
+        out = &d->decoder->scratch[0];
+        buffer_reset(out);
+        out->limit = DECODE_STEP_BYTES;
+    }
+    if (out->length >= out->limit) {
+        *room = 1;
+        return &d->spare;
+    }
+    *room = bounds_size(out->limit - out->length, 1, DECODE_STEP_BYTES);
+    return buffer_reserve(out, *room) == RESULT_OK ? out->data + out->length : NULL;
+}
+
+/* Hands bytes on, which those of a whole body need not be: they lie where they stay. DECODE_OK: go
+ * on. */
 static DecodeStatus decode_give(Decoding *d, const char *bytes, size_t length)
 {
     uint64_t room = d->bounds.max_bytes - d->given;
     size_t n = length < room ? length : (size_t)room;
     d->given += n;
-    if (n > 0 && !d->sink(d->context, bytes, n)) {
+    if (d->out != NULL && n > 0) {
+        d->out->length += n;
+        d->out->data[d->out->length] = '\0';
+    } else if (n > 0 && !d->sink(d->context, bytes, n)) {
         d->is_over = true;
         return DECODE_OK;
     }
@@ -433,10 +390,14 @@ static DecodeStatus decode_give(Decoding *d, const char *bytes, size_t length)
 
 static DecodeStatus decode_plain(Decoding *d)
 {
-    DecodeStatus status = DECODE_OK;
-    if (d->target != NULL) {
-        return copy_plain(d->in, d->target);
+    if (d->out != NULL) {
+        size_t n = d->in.left < d->bounds.max_bytes ? d->in.left : (size_t)d->bounds.max_bytes;
+        if (buffer_append(d->out, d->in.next, n) != RESULT_OK) {
+            return DECODE_MEMORY;
+        }
+        return n < d->in.left ? DECODE_LIMIT : DECODE_OK;
     }
+    DecodeStatus status = DECODE_OK;
     do {
         size_t n = d->in.left < DECODE_STEP_BYTES ? d->in.left : DECODE_STEP_BYTES;
         status = decode_give(d, d->in.next, n);
@@ -457,22 +418,37 @@ static void decode_fill(DecodeInput *in)
 /* One stream of a codec that was made ready. */
 static DecodeStatus decode_stream(Decoding *d, DecodeStepFunction step)
 {
-    if (d->target != NULL) {
-        return decode_pump(d->decoder, step, &d->in, d->target);
-    }
-    Buffer *piece = &d->decoder->scratch[0];
-    piece->limit = DECODE_STEP_BYTES;
     for (;;) {
-        buffer_reset(piece);
-        DecodeTarget one = {.out = piece, .is_piece = true};
-        DecodeStatus status = decode_pump(d->decoder, step, &d->in, &one);
-        DecodeStatus given = decode_give(d, buffer_string(piece), piece->length);
-        if (given != DECODE_OK || d->is_over) {
-            return given;
+        size_t room = 0;
+        char *from = decode_room(d, &room);
+        if (from == NULL) {
+            return DECODE_MEMORY;
         }
-        if (status != DECODE_LIMIT) { /* of the piece: there is more */
-            decode_fill(&d->in);
+        char *to = from;
+        size_t left = room;
+        size_t in_before = d->in.left;
+        DecodeStep answer = step(d->decoder, &d->in, &to, &left);
+        DecodeStatus status = decode_give(d, from, room - left);
+        if (status != DECODE_OK || d->is_over) {
             return status;
+        }
+        switch (answer) {
+        case DECODE_STEP_END:
+            decode_fill(&d->in);
+            return DECODE_OK;
+        case DECODE_STEP_ERROR:
+            return DECODE_BROKEN;
+        case DECODE_STEP_MEMORY:
+            return DECODE_MEMORY;
+        case DECODE_STEP_MORE:
+            break;
+        }
+        if (d->in.left == 0 && left > 0) {
+            if (!decode_more(&d->in)) {
+                return DECODE_TRUNCATED;
+            }
+        } else if (left == room && d->in.left == in_before) {
+            return DECODE_BROKEN;
         }
     }
 }
@@ -487,7 +463,7 @@ static DecodeStatus decode_zlib(Decoding *d, int window_bits)
 static DecodeStatus decode_gzip(Decoding *d)
 {
     DecodeStatus status = DECODE_OK;
-    if (d->target != NULL && gzip_at_once(d->decoder, &d->in, d->target)) {
+    if (gzip_at_once(d)) {
         return DECODE_OK;
     }
     do {
@@ -516,17 +492,13 @@ static DecodeStatus decode_brotli(Decoding *d)
     return status;
 }
 
-static bool decode_has_given(const Decoding *d)
-{
-    return d->target != NULL ? d->target->out->length > d->target->start : d->given > 0;
-}
-
 /* Begins again behind a codec that could make nothing of the body. False: it has been handed on. */
 static bool decode_again(Decoding *d)
 {
-    if (d->target != NULL) {
+    if (d->out != NULL) {
         d->in = d->start;
-        d->target->out->length = d->target->start;
+        d->out->length = d->before;
+        d->given = 0;
         return true;
     }
     if (d->given > 0) {
@@ -546,7 +518,7 @@ static DecodeStatus decode_deflate(Decoding *d)
 {
     if (decode_has_zlib_frame(&d->in)) {
         DecodeStatus status = decode_zlib(d, 15);
-        if (status != DECODE_BROKEN || decode_has_given(d) || !decode_again(d)) {
+        if (status != DECODE_BROKEN || d->given > 0 || !decode_again(d)) {
             return status;
         }
     }
@@ -647,8 +619,7 @@ DecodeStatus decode_content(Decoder *decoder, const char *encoding, size_t encod
     DecodeStatus worst = DECODE_OK;
     size_t limit = out->limit - out->length;
     if (n == 0) {
-        DecodeTarget sink = {.out = out, .start = out->length, .raw_length = length};
-        return copy_plain(in, &sink);
+        codings[n++] = DECODE_CODEC_NONE;
     }
     while (n > 0) {
         n--;
@@ -658,9 +629,13 @@ DecodeStatus decode_content(Decoder *decoder, const char *encoding, size_t encod
             buffer_reset(target);
             target->limit = limit;
         }
-        DecodeTarget sink = {
-            .out = target, .start = target->length, .raw_length = length, .max_ratio = max_ratio};
-        Decoding one = {.decoder = decoder, .in = in, .start = in, .target = &sink};
+        Decoding one = {.decoder = decoder,
+                        .in = in,
+                        .start = in,
+                        .out = target,
+                        .before = target->length,
+                        .raw_length = length,
+                        .bounds = {.max_bytes = limit, .max_ratio = max_ratio}};
         DecodeStatus status = decode_one(&one, codings[n]);
         if (status == DECODE_RATIO || status == DECODE_MEMORY) {
             return status; /* no next coding for a bomb */

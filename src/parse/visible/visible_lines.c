@@ -1,16 +1,16 @@
 #include "parse/visible/visible_lines.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
-#include <wctype.h>
+#include <unicode/uchar.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
+#include "base/core/ascii.h"
 #include "parse/text/entities.h"
+#include "parse/url/url_encode.h"
 #include "parse/text/skim_scan.h"
 
 #define SPARE 64 /* blocks of 16 are written past the end */
@@ -22,9 +22,6 @@ void visible_lines_init(VisibleLines *lines)
 
 void visible_lines_destroy(VisibleLines *lines)
 {
-    if (lines->letters != (locale_t)0) {
-        freelocale(lines->letters);
-    }
     free(lines->out);
     visible_lines_init(lines);
 }
@@ -303,31 +300,15 @@ void visible_lines_text(VisibleLines *lines, const char *p, const char *end, Vis
 
 /* ---- letters ---- */
 
-static size_t letter_length(unsigned char first)
+/* The other case of the character at p, in its n bytes at most; returns how many. */
+static size_t set_letter(char *p, size_t n, uint32_t c, bool upper)
 {
-    if (first < 0xC0) {
-        return 1;
-    }
-    if (first < 0xE0) {
-        return 2;
-    }
-    return first < 0xF0 ? 3 : 4;
-}
-
-/* The other case of a character of n bytes, in as many at most; returns how many. */
-static size_t set_letter(const VisibleLines *lines, char *p, size_t n, bool upper)
-{
-    wchar_t c = 0;
-    mbstate_t state = {0};
-    locale_t before = uselocale(lines->letters);
-    size_t used = mbrtowc(&c, p, n, &state);
-    char bytes[MB_LEN_MAX];
-    wint_t other = upper ? towupper((wint_t)c) : towlower((wint_t)c);
-    size_t length = used == n && other != (wint_t)c ? wcrtomb(bytes, (wchar_t)other, &state) : n;
-    (void)uselocale(before);
+    char bytes[4];
+    uint32_t other = (uint32_t)(upper ? u_toupper((UChar32)c) : u_tolower((UChar32)c));
+    size_t length = ascii_put_utf8(other, bytes);
     if (upper && c == 0xDF) {
         memcpy(p, "SS", 2);
-    } else if (used == n && other != (wint_t)c && length <= n) {
+    } else if (other != c && length <= n) {
         memcpy(p, bytes, length);
         return length;
     }
@@ -336,26 +317,20 @@ static size_t set_letter(const VisibleLines *lines, char *p, size_t n, bool uppe
 
 void visible_lines_set_case(VisibleLines *lines, size_t since, VisibleCase letters)
 {
-    if (lines->letters == (locale_t)0) {
-        lines->letters = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-    }
-    if (lines->letters == (locale_t)0) {
-        return;
-    }
     char *text = lines->out;
     size_t out = since;
     bool inside = since > 0 && ((unsigned char)text[since - 1] >= 0x80 ||
                                 isalnum((unsigned char)text[since - 1]) != 0);
-    for (size_t i = since; i < lines->length;) {
-        unsigned char c = (unsigned char)text[i];
-        size_t n = letter_length(c);
-        n = n < lines->length - i ? n : lines->length - i;
-        memmove(text + out, text + i, n);
-        bool is_word = c >= 0x80 || isalnum(c) != 0 || (inside && c == '\'');
+    const char *p = text + since;
+    while (p < text + lines->length) {
+        const char *from = p;
+        uint32_t c = url_utf8_next(&p);
+        size_t n = (size_t)(p - from);
+        memmove(text + out, from, n);
+        bool is_word = c >= 0x80 || isalnum((int)c) != 0 || (inside && c == '\'');
         bool changes = letters != VISIBLE_CASE_TITLE || (is_word && !inside);
         inside = is_word;
-        out += changes ? set_letter(lines, text + out, n, letters != VISIBLE_CASE_LOWER) : n;
-        i += n;
+        out += changes ? set_letter(text + out, n, c, letters != VISIBLE_CASE_LOWER) : n;
     }
     lines->length = out;
 }

@@ -17,8 +17,6 @@
 #ifndef PARSE_VISIBLE_VISIBLE_LINES_H
 #define PARSE_VISIBLE_VISIBLE_LINES_H
 
-#include <locale.h>
-
 #include "parse/text/html_tags.h"
 #include "parse/visible/visible_style.h"
 
@@ -35,7 +33,6 @@ typedef struct VisibleLines {
     size_t capacity;
     const char *readable; /* the end of the document: so far may be read */
     unsigned breaks;      /* required line breaks before the next text */
-    locale_t letters; /* owned; what the upper and lower case of a letter is; 0: not yet asked */
     VisibleSpace space;
 } VisibleLines;
 
