@@ -129,13 +129,14 @@ static int pdf_child_run(PdfChild *child, const char *body, size_t length, uint6
     return status;
 }
 
-static Result pdf_child_take(const PdfChild *child, Buffer *text)
+/* No more than may be: the child ran for a moment before its limits held. */
+static Result pdf_child_take(const PdfChild *child, uint64_t most, Buffer *text)
 {
     struct stat info;
     if (fstat(child->output, &info) != 0) {
         return result_of_errno(errno);
     }
-    size_t n = (size_t)info.st_size;
+    size_t n = (uint64_t)info.st_size < most ? (size_t)info.st_size : (size_t)most;
     Result rc = buffer_reserve(text, n);
     if (rc == RESULT_OK && n > 0) {
         rc = file_read_at(child->output, text->data + text->length, n, 0);
@@ -154,7 +155,7 @@ Result text_pdf_read(const TextPdfOptions *options, const char *body, size_t len
     Result rc = pdf_child_start(&child, options);
     if (rc == RESULT_OK) {
         int status = pdf_child_run(&child, body, length, options->seconds, &is_late);
-        rc = pdf_child_take(&child, text);
+        rc = pdf_child_take(&child, options->text_bytes, text);
         /* Signals are those of limits, and what a program does that finds no memory. */
         bool is_over = is_late || WIFSIGNALED(status);
         if (rc == RESULT_OK && is_over) {
