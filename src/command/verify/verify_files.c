@@ -63,22 +63,6 @@ static bool is_gone(const Verify *verify, uint64_t page)
     return bits_has(verify->stored, page) && !bits_has(verify->captured, page);
 }
 
-/* The page of verify->url: named with its file already, part of what was told of the folder, or a
- * problem of its own. */
-static void verify_captures_tell_lost(Verify *verify, uint64_t page)
-{
-    if (bits_has(verify->told, page)) {
-        return;
-    }
-    if (verify->is_folder_missing) {
-        verify_lost(verify, VERIFY_DATABASE, "crawled, but in no WARC file: %s",
-                    buffer_string(&verify->url));
-    } else {
-        verify_problem(verify, VERIFY_DATABASE, "crawled, but in no WARC file: %s",
-                       buffer_string(&verify->url));
-    }
-}
-
 /* Lists what is lost; *lost counts. */
 static Result find_lost(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t *lost)
 {
@@ -91,7 +75,11 @@ static Result find_lost(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64
             page_db_get(verify->db, txn, i, &page, &verify->url) != page_db_error_ok) {
             continue;
         }
-        verify_captures_tell_lost(verify, i);
+        if (!bits_has(verify->told, i)) { /* else it was named with its file */
+            verify_tell(verify, verify->is_folder_missing ? VERIFY_LOST : VERIFY_PROBLEM,
+                        VERIFY_DATABASE, "crawled, but in no WARC file: %s",
+                        buffer_string(&verify->url));
+        }
         rc = schedule == NULL ? RESULT_OK : verify_schedule_again(verify, txn, schedule, i);
         if (rc == RESULT_OK) {
             rc = forget_capture(verify, txn, captures, i);

@@ -9,39 +9,18 @@
 #include <inttypes.h>
 #include <string.h>
 
-__attribute__((format(printf, 4, 0))) static void
-verify_run_tell(const Verify *verify, const char *kind, const char *file, const char *format,
-                va_list arguments)
+void verify_tell(Verify *verify, VerifyKind kind, const char *file, const char *format, ...)
 {
-    (void)fprintf(verify->options->out, "%s\t%s\t", kind, file);
-    (void)vfprintf(verify->options->out, format, arguments);
-    (void)fputc('\n', verify->options->out);
-}
-
-void verify_problem(Verify *verify, const char *file, const char *format, ...)
-{
+    static const char *const words[] = {"problem", "lost", "repaired"};
+    FILE *out = verify->options->out;
     va_list arguments;
+    (void)fprintf(out, "%s\t%s\t", words[kind], file);
     va_start(arguments, format);
-    verify_run_tell(verify, "problem", file, format, arguments);
+    (void)vfprintf(out, format, arguments);
     va_end(arguments);
-    verify->counts->problems++;
-}
-
-void verify_lost(Verify *verify, const char *file, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    verify_run_tell(verify, "lost", file, format, arguments);
-    va_end(arguments);
-}
-
-void verify_repaired(Verify *verify, const char *file, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    verify_run_tell(verify, "repaired", file, format, arguments);
-    va_end(arguments);
-    verify->counts->repaired++;
+    (void)fputc('\n', out);
+    verify->counts->problems += kind == VERIFY_PROBLEM;
+    verify->counts->repaired += kind == VERIFY_REPAIRED;
 }
 
 void verify_absent(Verify *verify, const char *file, const char *where, WarcBytes bytes)
@@ -220,10 +199,8 @@ static Result note_errand(Verify *verify, const WarcRecord *record)
         !http_header_find(&header, "Location", &field)) {
         return RESULT_OK;
     }
-    Url base;
-    Url target;
-    url_init(&base);
-    url_init(&target);
+    Url base = {.href = NULL};
+    Url target = {.href = NULL};
     Result rc = url_parse(&base, NULL, record->uri.bytes, record->uri.length);
     if (rc == RESULT_OK) {
         rc = url_parse(&target, &base, field.value, field.value_length);

@@ -75,15 +75,15 @@ Result verify_begin(const Verify *verify, bool writes, MDB_txn **txn);
 /* Ends it: what was written counts if rc is RESULT_OK. rc, or RESULT_FULL. */
 Result verify_end(const Verify *verify, bool writes, MDB_txn *txn, Result rc);
 
-/* One line, and one problem more. */
-void verify_problem(Verify *verify, const char *file, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-/* One line about one page of what is missing; the problem is told apart. */
-void verify_lost(Verify *verify, const char *file, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-/* One line, and one repair more. */
-void verify_repaired(Verify *verify, const char *file, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* One line: a problem more; one page of what is missing, whose problem is told apart; a repair
+ * more.
+ */
+typedef enum VerifyKind { VERIFY_PROBLEM, VERIFY_LOST, VERIFY_REPAIRED } VerifyKind;
+void verify_tell(Verify *verify, VerifyKind kind, const char *file, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+#define verify_problem(verify, file, ...)  verify_tell(verify, VERIFY_PROBLEM, file, __VA_ARGS__)
+#define verify_lost(verify, file, ...)     verify_tell(verify, VERIFY_LOST, file, __VA_ARGS__)
+#define verify_repaired(verify, file, ...) verify_tell(verify, VERIFY_REPAIRED, file, __VA_ARGS__)
 
 /* The parts of `ragno verify`, one call each, in the order in which verify_directory makes them.
  *

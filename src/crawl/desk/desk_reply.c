@@ -25,29 +25,10 @@ void desk_ok(Desk *desk, const DeskRequest *request)
     control_server_end(desk->server, request->client, CONTROL_OK, NULL);
 }
 
-void desk_done(Desk *desk, const DeskRequest *request, const char *format, ...)
+void desk_end(Desk *desk, const DeskRequest *request, ControlEnd end, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    control_server_end(desk->server, request->client, CONTROL_OK,
-                       format_text(desk, format, arguments));
-    va_end(arguments);
-}
-
-void desk_refuse(Desk *desk, const DeskRequest *request, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    control_server_end(desk->server, request->client, CONTROL_ERROR,
-                       format_text(desk, format, arguments));
-    va_end(arguments);
-}
-
-void desk_misunderstand(Desk *desk, const DeskRequest *request, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    control_server_end(desk->server, request->client, CONTROL_USAGE,
-                       format_text(desk, format, arguments));
+    control_server_end(desk->server, request->client, end, format_text(desk, format, arguments));
     va_end(arguments);
 }

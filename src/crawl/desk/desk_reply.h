@@ -58,12 +58,11 @@ typedef struct DeskRequest {
 
 void desk_say(Desk *desk, ControlClient client, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The last line: done; it cannot be done; it is not understood. */
+/* The last line: done. */
 void desk_ok(Desk *desk, const DeskRequest *request);
-/* The same, with a note behind it. */
-void desk_done(Desk *desk, const DeskRequest *request, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void desk_refuse(Desk *desk, const DeskRequest *request, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void desk_misunderstand(Desk *desk, const DeskRequest *request, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* The last line, with a note: done; it cannot be done; it is not understood. */
+void desk_end(Desk *desk, const DeskRequest *request, ControlEnd end, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+#define desk_done(desk, request, ...)          desk_end(desk, request, CONTROL_OK, __VA_ARGS__)
+#define desk_refuse(desk, request, ...)        desk_end(desk, request, CONTROL_ERROR, __VA_ARGS__)
+#define desk_misunderstand(desk, request, ...) desk_end(desk, request, CONTROL_USAGE, __VA_ARGS__)
