@@ -171,7 +171,6 @@ Result waiting_walk(const IngestStore *tables, uint64_t *all,
 
 /* ---- Monitor ---- */
 
-#define CLOCK_JUMP_US   INT64_C(1000000) /* less is what time servers do */
 #define PROGRESS_MS     250
 #define PROGRESS_LOG_MS 2000 /* when it is forced onto something that is no terminal */
 #define COLUMNS         120u
@@ -189,9 +188,8 @@ struct Monitor {
     CrawlState state;
     bool disk_low;
     uint64_t disk_free_bytes;
-    uint64_t disk_least;     /* crawl.min_free_disk as it was then */
-    int64_t clock_offset_us; /* wall time minus monotonic time; 0: not looked at yet */
-    int log;                 /* status.log */
+    uint64_t disk_least; /* crawl.min_free_disk as it was then */
+    int log;             /* status.log */
     bool progress;
     bool terminal;
     StatusSample last_line;
@@ -417,15 +415,6 @@ void monitor_tick(Monitor *monitor, MonoTime now)
     if (!mono_before(now, monitor->alerts.next)) {
         alerts_tick(&monitor->alerts, now);
     }
-    /* Somebody has set the clock: times in logs and of visits jump with it. */
-    int64_t offset_us = wall_now().us - (mono_now().ns + clock_asleep_ns()) / 1000;
-    int64_t jump_us = offset_us - monitor->clock_offset_us;
-    if (monitor->clock_offset_us != 0 && llabs(jump_us) > CLOCK_JUMP_US) {
-        LOG_WARN("monitor", "the clock was set",
-                 "by_ms=%lld note=\"delays go by another clock and hold; times in logs jump\"",
-                 (long long)(jump_us / 1000));
-    }
-    monitor->clock_offset_us = offset_us;
     bool line = !mono_before(now, monitor->next_line);
     bool progress = monitor->progress && !mono_before(now, monitor->next_progress);
     StatusSample s;
