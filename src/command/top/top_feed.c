@@ -67,15 +67,6 @@ static void top_feed_show(TopFeed *feed, TopScreen screen, const char *text)
     top_feed_give(feed);
 }
 
-/* ---- the crawl ---- */
-
-static bool top_feed_append_line(void *context, const char *line)
-{
-    Buffer *text = context;
-    return buffer_append_string(text, line) == RESULT_OK &&
-           buffer_append_char(text, '\n') == RESULT_OK;
-}
-
 /* ---- all agents ---- */
 
 static void top_feed_gather(void *context, const ConsoleAgent *agent, const char *piece,
@@ -143,24 +134,13 @@ static void take_agents(TopFeed *feed)
 /* Asks the crawl; the lines are in feed->text. False: feed->error says why not. */
 static bool ask_crawl(TopFeed *feed, const char *const *words, size_t n, Buffer *note)
 {
-    Result rc = RESULT_OK;
     if (feed->console != NULL) {
         return ask_agents(feed, words, n);
     }
     buffer_reset(&feed->text);
     buffer_reset(&feed->error);
-    if (feed->link == NULL) {
-        rc = control_link_open(&feed->link, feed->view->directory, &feed->error);
-    }
-    if (rc == RESULT_OK) {
-        rc = control_link_ask(feed->link, (char *const *)(uintptr_t)words, n, top_feed_append_line,
-                              &feed->text, ANSWER_MS, note, &feed->error);
-        if (rc != RESULT_OK && rc != RESULT_LIMIT && rc != RESULT_INVALID) {
-            control_link_close(feed->link); /* an answer may still come: of no use any more */
-            feed->link = NULL;
-        }
-    }
-    return rc == RESULT_OK;
+    return control_link_call(&feed->link, feed->view->directory, (char *const *)(uintptr_t)words, n,
+                             &feed->text, ANSWER_MS, note, &feed->error) == RESULT_OK;
 }
 
 static void top_feed_take_status(TopFeed *feed)

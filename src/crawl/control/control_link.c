@@ -335,6 +335,28 @@ Result control_link_ask(ControlLink *link, char *const *words, size_t n, Control
     return rc;
 }
 
+static bool control_link_append_line(void *context, const char *line)
+{
+    Buffer *lines = context;
+    return buffer_printf(lines, "%s\n", line) == RESULT_OK;
+}
+
+Result control_link_call(ControlLink **link, const char *directory, char *const *words, size_t n,
+                         Buffer *lines, int64_t timeout_ms, Buffer *note, Buffer *error)
+{
+    Result rc = *link == NULL ? control_link_open(link, directory, error) : RESULT_OK;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc =
+        control_link_ask(*link, words, n, control_link_append_line, lines, timeout_ms, note, error);
+    if (rc != RESULT_OK && rc != RESULT_LIMIT && rc != RESULT_INVALID) {
+        control_link_close(*link); /* an answer may still come: of no use any more */
+        *link = NULL;
+    }
+    return rc;
+}
+
 static bool control_link_note_line(void *context, const char *line)
 {
     (void)line;

@@ -76,6 +76,10 @@ typedef bool (*ControlLine)(void *context, const char *line);
  * crawl has ended, or take returned false. RESULT_TIMEOUT, RESULT_IO. */
 Result control_link_ask(ControlLink *link, char *const *words, size_t n, ControlLine take,
                         void *context, int64_t timeout_ms, Buffer *note, Buffer *error);
+/* The same of a link that is opened when there is none, and closed, to be opened anew, when it is
+ * of no use any more. The lines of data are appended to lines. */
+Result control_link_call(ControlLink **link, const char *directory, char *const *words, size_t n,
+                         Buffer *lines, int64_t timeout_ms, Buffer *note, Buffer *error);
 /* Whether the crawl that runs in the directory is fetching a URL right now; false also when nobody
  * answers within CONTROL_FLIGHT_MS. */
 bool control_link_is_in_flight(const char *directory, const char *url);

@@ -681,7 +681,7 @@ void web_close(Web *web)
         web_socket_remove(&web->address);
     }
     web_look_delete(web->look);
-    web_crawl_close(&web->crawl);
+    control_link_close(web->crawl.link);
     buffer_destroy(&web->token);
     free(web->directory);
     free(web->names);

@@ -284,19 +284,6 @@ static Result web_look_tell_hosts(WebLook *look, WebQuestion *question)
 
 /* ---- why ---- */
 
-/* The configuration as the crawl wrote it at its start: the one in memory belongs to the main
- * thread. */
-static bool web_look_read_config(const WebLook *look, Config *config)
-{
-    Buffer path = {.limit = BUFFER_NO_LIMIT};
-    Buffer error = {.limit = BUFFER_NO_LIMIT};
-    bool is_there = buffer_printf(&path, "%s/config.ini", look->directory) == RESULT_OK &&
-                    options_load(&config->options, buffer_string(&path), &error) == RESULT_OK;
-    buffer_destroy(&path);
-    buffer_destroy(&error);
-    return is_there;
-}
-
 static Result web_look_tell_why(WebLook *look, WebQuestion *question)
 {
     Why why;
@@ -307,18 +294,19 @@ static Result web_look_tell_why(WebLook *look, WebQuestion *question)
     if (rc != RESULT_OK) {
         return rc;
     }
-    WhySources sources = {.directory = look->directory,
-                          .db = look->store->db,
-                          .hosts = look->store->hosts,
-                          .groups = look->store->groups,
-                          .schedule = look->store->schedule,
-                          .revisits = look->store->revisits,
-                          .renders = look->store->renders,
-                          .config = web_look_read_config(look, &config) ? &config : NULL,
-                          .is_running = true,
-                          .is_in_flight = control_link_is_in_flight,
-                          .log_bytes = WHY_LOG_BYTES,
-                          .now = now};
+    WhySources sources = {
+        .directory = look->directory,
+        .db = look->store->db,
+        .hosts = look->store->hosts,
+        .groups = look->store->groups,
+        .schedule = look->store->schedule,
+        .revisits = look->store->revisits,
+        .renders = look->store->renders,
+        .config = config_load_of(&config, look->directory, NULL) == RESULT_OK ? &config : NULL,
+        .is_running = true,
+        .is_in_flight = control_link_is_in_flight,
+        .log_bytes = WHY_LOG_BYTES,
+        .now = now};
     rc = why_find(&why, &sources, question->text, &error);
     if (rc == RESULT_OK) {
         rc = why_write(&why, now, question->kind == WEB_WHY_JSON ? REPORT_AS_JSON : REPORT_AS_TEXT,

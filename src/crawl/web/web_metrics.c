@@ -12,35 +12,13 @@
 static const char *const allowed[] = {"pause", "resume", "stop", "deny",
                                       "allow", "host",   "seed", "rotate"};
 
-void web_crawl_close(WebCrawl *crawl)
-{
-    control_link_close(crawl->link);
-    crawl->link = NULL;
-}
-
-static bool web_crawl_append_line(void *context, const char *line)
-{
-    Buffer *out = context;
-    return buffer_append_string(out, line) == RESULT_OK &&
-           buffer_append_char(out, '\n') == RESULT_OK;
-}
-
 static unsigned web_crawl_ask(WebCrawl *crawl, char *const *words, size_t n, Buffer *out)
 {
     Buffer error = {.limit = 4096};
     Buffer note = {.limit = 4096};
     unsigned status = 200;
-    Result rc = RESULT_OK;
-    if (crawl->link == NULL) {
-        rc = control_link_open(&crawl->link, crawl->directory, &error);
-    }
-    if (rc == RESULT_OK) {
-        rc = control_link_ask(crawl->link, words, n, web_crawl_append_line, out, ANSWER_MS, &note,
-                              &error);
-        if (rc != RESULT_OK && rc != RESULT_LIMIT && rc != RESULT_INVALID) {
-            web_crawl_close(crawl);
-        }
-    }
+    Result rc =
+        control_link_call(&crawl->link, crawl->directory, words, n, out, ANSWER_MS, &note, &error);
     if (rc != RESULT_OK) {
         status = rc == RESULT_LIMIT ? 409 : 503;
         if (rc == RESULT_INVALID) {

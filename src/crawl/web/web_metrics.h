@@ -20,7 +20,6 @@ typedef struct WebCrawl {
     ControlLink *link; /* NULL: not connected */
 } WebCrawl;
 
-void web_crawl_close(WebCrawl *crawl);
 /* The status as JSON, or a sentence. Returns the status of HTTP: 200 or 503. */
 unsigned web_crawl_status(WebCrawl *crawl, Buffer *out);
 /* Has the crawl do what a line of words says: "deny example.org". out gets the lines of its answer.
