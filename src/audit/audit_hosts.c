@@ -155,14 +155,13 @@ static Result audit_whom_url(const char *text, Url *url)
 
 Result audit_whom_parse(AuditWhom *whom, const char *text)
 {
-    Url url;
+    Url url = {.href = NULL};
     *whom = (AuditWhom){.name = NULL};
     if (strpbrk(text, "*?") != NULL && strstr(text, "://") == NULL) {
         whom->is_pattern = true;
         whom->name = strdup(text);
         return whom->name == NULL ? RESULT_MEMORY : RESULT_OK;
     }
-    url_init(&url);
     Result rc = audit_whom_url(text, &url);
     if (rc == RESULT_OK) {
         const char *host = url.href + url.host_start;
@@ -189,8 +188,7 @@ void audit_whom_destroy(AuditWhom *whom)
 /* Whether the host of an origin is the one that is named, or below it. */
 static bool audit_whom_has(const AuditWhom *whom, const char *origin)
 {
-    Url url;
-    url_init(&url);
+    Url url = {.href = NULL};
     bool is_it = false;
     if (url_parse(&url, NULL, origin, strlen(origin)) == RESULT_OK) {
         const char *host = url.href + url.host_start;

@@ -418,7 +418,6 @@ int compare_main(int argc, char **argv)
         {"output", 'o', COMMAND_TEXT, .to = &path},
         {"quiet", 'q', COMMAND_FLAG, .to = &quiet}};
     CommandLine line = {"compare", usage, COMMAND_ROWS(options), .words_least = 2, .words_most = 2};
-    map_init(&compare->moved);
     buffer_init(&compare->before.url, BUFFER_NO_LIMIT);
     buffer_init(&compare->after.url, BUFFER_NO_LIMIT);
     int status = command_line_take(&line, argc, argv);

@@ -232,17 +232,13 @@ static const char complaint_usage[] =
 static Result complaint_read(Complaint *complaint)
 {
     Url url = {.href = NULL};
-    Buffer text = {.limit = 65536};
     IpAddress address;
     bool is_url = strstr(complaint->subject, "://") != NULL;
     if (ip_address_parse(complaint->subject, strlen(complaint->subject), &address) == RESULT_OK) {
         complaint->has_ips = true;
         return ip_ranges_parse(&complaint->ips, complaint->subject, &complaint->host);
     }
-    Result rc = buffer_printf(&text, "%s%s", is_url ? "" : "http://", complaint->subject);
-    if (rc == RESULT_OK) {
-        rc = url_parse(&url, NULL, buffer_string(&text), text.length);
-    }
+    Result rc = url_parse_word(&url, complaint->subject);
     if (rc == RESULT_OK) {
         rc = buffer_append(&complaint->host, url.href + url.host_start,
                            url.host_end - url.host_start);
@@ -251,7 +247,6 @@ static Result complaint_read(Complaint *complaint)
         rc = buffer_append(&complaint->url, url.href, url.length);
     }
     url_destroy(&url);
-    buffer_destroy(&text);
     return rc;
 }
 
@@ -327,11 +322,7 @@ int complaint_main(int argc, char **argv)
         status = crawl_open("complaint", complaint.directory, true, &db);
         if (status == 0) {
             /* The crawl's own settings, as far as they can be read: the letter says who crawls. */
-            Path path;
-            Buffer ignored = {.limit = BUFFER_NO_LIMIT};
-            (void)file_path(&path, "%s/config.ini", complaint.directory);
-            (void)options_load_printed(&config.options, path.text, &ignored);
-            buffer_destroy(&ignored);
+            (void)config_load_of(&config, complaint.directory, NULL);
             status = complaint_run(&complaint, &config, db);
         }
     }

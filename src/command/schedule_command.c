@@ -289,7 +289,6 @@ static int run_locked(Refused *refused, const char *directory)
 
 static int work(Refused *refused, const char *directory)
 {
-    url_init(&refused->url);
     buffer_init(&refused->text, BUFFER_NO_LIMIT);
     int status = run_locked(refused, directory);
     free(refused->aside);

@@ -156,10 +156,8 @@ int crawl_view_open(CrawlView *view, const char *command, const char *directory)
         return rc == RESULT_MEMORY ? EXIT_INTERNAL : EXIT_DIRECTORY;
     }
     /* The configuration that the crawl was last started with. */
-    Path path;
     Buffer error = {.limit = BUFFER_NO_LIMIT};
-    (void)file_path(&path, "%s/config.ini", view->directory);
-    view->has_config = options_load(&view->config.options, path.text, &error) == RESULT_OK;
+    view->has_config = config_load_of(&view->config, directory, &error) == RESULT_OK;
     if (!view->has_config) {
         (void)fprintf(stderr, "ragno %s: the rules are not judged: %s\n", command,
                       error.length == 0 ? "there is no config.ini" : buffer_string(&error));

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/file.h"
+
 static const OptionSpec table[] = {
 #define CONFIG_ROW(section, key, type, ctype, standard, least, most, words, marks, help)           \
     {#section,                                                                                     \
@@ -140,6 +142,16 @@ Result config_identify(Config *config, Buffer *error)
                             why.length > 0 ? buffer_string(&why) : result_name(rc));
     }
     buffer_destroy(&why);
+    return rc;
+}
+
+Result config_load_of(Config *config, const char *directory, Buffer *error)
+{
+    Path path;
+    Buffer ignored = {.limit = BUFFER_NO_LIMIT};
+    Result rc = options_load(&config->options, file_path(&path, "%s/config.ini", directory),
+                             error == NULL ? &ignored : error);
+    buffer_destroy(&ignored);
     return rc;
 }
 

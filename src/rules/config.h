@@ -649,6 +649,9 @@ unsigned config_threads_for(int64_t option, int processors);
 void site_values_of(const Config *config, const char *host, Config *values);
 /* Picks crawl.identity, once all sources are read. RESULT_INVALID: error gets a line. */
 Result config_identify(Config *config, Buffer *error);
+/* Takes what the crawl in a directory was last started with, its config.ini, into an initialised
+ * one. Errors as options_load; error may be NULL. */
+Result config_load_of(Config *config, const char *directory, Buffer *error);
 /* The bits of crawl.usages. */
 unsigned config_usages(const Config *config);
 /* Appends the User-Agent of its requests. */

@@ -18,7 +18,9 @@ FreqSeen revisit_policy_seen(const PageRef *page, const RevisitNote *note)
     return seen;
 }
 
-double revisit_policy_spread(uint64_t index)
+/* The share of the first interval after which a page is visited for the second time, [0.5, 1):
+ * pages that were crawled together do not come due together. */
+static double revisit_policy_spread(uint64_t index)
 {
     return 0.5 + 0.5 * (double)(hash_mix(index + 1) >> 11) * 0x1p-53;
 }

@@ -61,9 +61,6 @@ FreqBounds revisit_policy_bounds(const RevisitPolicy *policy, double mean_s);
 /* Whether there is no next visit: it was crawled or missed too often. */
 bool revisit_policy_is_over(const RevisitPolicy *policy, const PageRef *page,
                             const RevisitNote *note);
-/* The share of the first interval after which a page is visited for the second time, [0.5, 1):
- * pages that were crawled together do not come due together. */
-double revisit_policy_spread(uint64_t index);
 
 /* Reads schedule.rules. *rules is NULL when path is "". RESULT_INVALID, RESULT_NOT_FOUND,
  * RESULT_IO: error gets "FILE:LINE: why" or why it cannot be read. */

@@ -134,8 +134,10 @@ static void take_skipped(WhyTrail *trail, LogText url, const char *bytes, size_t
     trail->skipped_on = log_text_is(column[3], "-") ? NULL : why_trail_copy_of(column[3]);
 }
 
-Result why_trail_read(WhyTrail *trail, const char *directory, const char *url, const char *origin,
-                      size_t bytes)
+/* Reads DIR/crawl.log and DIR/skipped.log for what they say of url, whose host is origin. bytes: as
+ * WhySources.log_bytes. To be destroyed in any case. */
+static Result why_trail_read(WhyTrail *trail, const char *directory, const char *url,
+                             const char *origin, size_t bytes)
 {
     Search search = {.trail = trail, .url = {url, strlen(url)}};
     LogReader *reader = NULL;
@@ -171,7 +173,7 @@ Result why_trail_read(WhyTrail *trail, const char *directory, const char *url, c
     return rc;
 }
 
-void why_trail_destroy(WhyTrail *trail)
+static void why_trail_destroy(WhyTrail *trail)
 {
     for (size_t i = 0; i < trail->n; i++) {
         why_trail_forget(&trail->attempts[i]);
@@ -218,12 +220,7 @@ static Result read_url(Why *why, const char *text, Buffer *error)
 {
     Url url = {.href = NULL};
     Buffer origin = {.limit = BUFFER_NO_LIMIT};
-    Buffer with_scheme = {.limit = BUFFER_NO_LIMIT};
-    Result rc = strstr(text, "://") != NULL ? buffer_append_string(&with_scheme, text)
-                                            : buffer_printf(&with_scheme, "http://%s", text);
-    if (rc == RESULT_OK) {
-        rc = url_parse(&url, NULL, with_scheme.data, with_scheme.length);
-    }
+    Result rc = url_parse_word(&url, text);
     if (rc == RESULT_INVALID || rc == RESULT_LIMIT) {
         (void)buffer_printf(error, "'%.200s' is not an http or https URL", text);
         rc = RESULT_INVALID;
@@ -236,7 +233,6 @@ static Result read_url(Why *why, const char *text, Buffer *error)
     }
     url_destroy(&url);
     buffer_destroy(&origin);
-    buffer_destroy(&with_scheme);
     return rc;
 }
 

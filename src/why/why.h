@@ -59,12 +59,6 @@ typedef struct WhyTrail {
     bool is_partial;  /* only the ends of the logs were read */
 } WhyTrail;
 
-/* Reads DIR/crawl.log and DIR/skipped.log for what they say of url, whose host is origin. bytes: as
- * WhySources.log_bytes. To be destroyed in any case. */
-Result why_trail_read(WhyTrail *trail, const char *directory, const char *url, const char *origin,
-                      size_t bytes);
-void why_trail_destroy(WhyTrail *trail);
-
 typedef enum WhyState {
     WHY_UNKNOWN,
     WHY_REFUSED,

@@ -348,8 +348,6 @@ Result why_judge(WhyJudgements *judged, const WhyCase *subject)
 {
     Judge judge = {.judged = judged, .subject = subject};
     *judged = (WhyJudgements){.n = 0};
-    url_init(&judge.url);
-    url_init(&judge.referrer);
     Result rc = url_parse(&judge.url, NULL, subject->url, strlen(subject->url));
     judge.has_referrer =
         subject->referrer != NULL &&

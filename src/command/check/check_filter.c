@@ -126,7 +126,6 @@ int check_filter(int argc, char **argv)
     Filter *filter = NULL;
     FilterScratch *scratch = NULL;
     FilterError error;
-    url_init(&question.source);
     buffer_init(&question.body, BUFFER_NO_LIMIT);
     int status = check_filter_read_arguments(&question, argc, argv);
     if (status == 0) {

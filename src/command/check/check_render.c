@@ -196,7 +196,6 @@ int check_render(int argc, char **argv)
     }
     check.place = line.words[0];
     (void)signal(SIGPIPE, SIG_IGN); /* a browser may end while it is written to */
-    url_init(&check.url);
     status = check_options_load(&options, &check.config);
     if (status == 0) {
         status = check_render_open(&check, line.words[1]);

@@ -483,14 +483,9 @@ static bool read_what(Move *move, const char *what)
         move->slots = number > SLOT_COUNT ? SLOT_COUNT : (uint32_t)number;
         return number > 0 && move->words->from != NULL;
     }
-    Url url;
-    char text[300];
-    bool has_scheme = strstr(what, "://") != NULL;
-    int length = snprintf(text, sizeof text, "%s%s", has_scheme ? "" : "http://", what);
-    url_init(&url);
-    bool good = length > 0 && (size_t)length < sizeof text &&
-                url_parse(&url, NULL, text, (size_t)length) == RESULT_OK &&
-                move->words->from == NULL;
+    Url url = {.href = NULL};
+    bool good = url_parse_word(&url, what) == RESULT_OK && move->words->from == NULL &&
+                url.host_end - url.host_start < sizeof move->host;
     if (good) {
         (void)snprintf(move->host, sizeof move->host, "%.*s", (int)(url.host_end - url.host_start),
                        url.href + url.host_start);

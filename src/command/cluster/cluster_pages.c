@@ -51,9 +51,7 @@ static Result cluster_pages_connect_to(ClusterPages *pages)
     if (rc != RESULT_OK) {
         return rc;
     }
-    Path path;
-    rc = options_load(&pages->config.options, file_path(&path, "%s/config.ini", pages->directory),
-                      &pages->problem);
+    rc = config_load_of(&pages->config, pages->directory, &pages->problem);
     if (rc != RESULT_OK) {
         config_destroy(&pages->config);
         return rc;

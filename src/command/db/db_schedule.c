@@ -44,18 +44,16 @@ typedef struct Scheduled {
 static ScoringKind db_schedule_kind_of(const DbView *view)
 {
     Config config;
-    Path path;
-    Buffer error = {.limit = BUFFER_NO_LIMIT};
+    Path crawl;
     ScoringKind kind = SCORING_NONE;
     if (config_init(&config) == RESULT_OK) {
-        (void)file_path(&path, "%s/../config.ini", view->db->path);
-        if (options_load(&config.options, path.text, &error) == RESULT_OK &&
+        (void)file_path(&crawl, "%s/..", view->db->path);
+        if (config_load_of(&config, crawl.text, NULL) == RESULT_OK &&
             config.schedule_order == ORDER_BEST_FIRST) {
             kind = scoring_kind_of((ScorerWord)config.score_scorer);
         }
         config_destroy(&config);
     }
-    buffer_destroy(&error);
     return kind;
 }
 

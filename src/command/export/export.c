@@ -181,8 +181,6 @@ static Result capture_table_open(CaptureTable *table)
     const TextPagesOptions pages = {.language =
                                         !table->command->no_language && text_language_load()};
     buffer_init(&table->surt, BUFFER_NO_LIMIT);
-    url_init(&table->url);
-    url_init(&table->target);
     Result rc = text_source_new(&table->source, wanted);
     if (rc == RESULT_OK) {
         rc = text_pages_new(&table->pages, &pages);
@@ -238,7 +236,8 @@ static int export_captures_run(const CaptureCommand *command)
     return text_export_status(rc, &counts);
 }
 
-int export_captures_main(int argc, char **argv)
+/* argv: "export", DIR, "captures" and options in any order. Returns the exit status. */
+static int export_captures_main(int argc, char **argv)
 {
     CaptureCommand command = {.archive = {.wanted = {.status_first = 100, .status_last = 999}},
                               .format = EXPORT_JSONL};

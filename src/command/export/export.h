@@ -15,8 +15,5 @@
  * installed) are those of documents; of a revisit whose payload is in another archive they are
  * empty. */
 
-/* argv: "export", DIR, "captures" and options in any order. Returns the exit status. */
-int export_captures_main(int argc, char **argv);
-
 /* Runs the command with argv[0] = "export". Exit status: that of the kind. */
 int export_main(int argc, char **argv);

@@ -33,8 +33,6 @@ Result export_view_result(ExportView *view, int code)
 Result export_view_begin(ExportView *view, PageDB *db, const PageExportOptions *options)
 {
     *view = (ExportView){.db = db, .options = options};
-    url_init(&view->url);
-    url_init(&view->source);
     buffer_init(&view->from, BUFFER_NO_LIMIT);
     buffer_init(&view->to, BUFFER_NO_LIMIT);
     export_rows_begin(&view->rows, options->file, options->arcs ? EXPORT_TSV : options->format,

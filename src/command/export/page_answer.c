@@ -170,8 +170,6 @@ Result page_answers_new(PageAnswers **out, PageDB *db, const char *directory, ui
     answers->directory = directory;
     buffer_init(&answers->body, BODY_BYTES);
     warc_answer_init(&answers->stored);
-    url_init(&answers->document);
-    url_init(&answers->target);
     TextPagesOptions options = {.language = text_language_load(), .data_bytes = data_bytes};
     Result rc = decoder_new(&answers->decoder);
     if (rc == RESULT_OK) {

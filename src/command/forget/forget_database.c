@@ -33,15 +33,9 @@ static Result target_put(ForgetTargets *targets, ForgetKind kind, const char *te
 
 Result forget_targets_add(ForgetTargets *targets, const char *word, Buffer *error)
 {
-    Url url;
-    Buffer text;
+    Url url = {.href = NULL};
     bool is_url = strstr(word, "://") != NULL;
-    url_init(&url);
-    buffer_init(&text, 65536);
-    Result rc = buffer_printf(&text, "%s%s", is_url ? "" : "http://", word);
-    if (rc == RESULT_OK) {
-        rc = url_parse(&url, NULL, buffer_string(&text), text.length);
-    }
+    Result rc = url_parse_word(&url, word);
     if (rc == RESULT_OK && !is_url && strpbrk(word, "/?#@: ") != NULL) {
         rc = RESULT_INVALID;
     }
@@ -54,7 +48,6 @@ Result forget_targets_add(ForgetTargets *targets, const char *word, Buffer *erro
         (void)buffer_printf(error, "'%.128s' is neither a host nor an http or https URL", word);
     }
     url_destroy(&url);
-    buffer_destroy(&text);
     return rc;
 }
 
@@ -138,7 +131,8 @@ Result forget_targets_read(ForgetTargets *targets, const char *text, Buffer *err
     return rc;
 }
 
-bool forget_means_host(const ForgetTargets *targets, const char *name, size_t length)
+/* Whether a host is meant as a whole. */
+static bool forget_means_host(const ForgetTargets *targets, const char *name, size_t length)
 {
     for (size_t i = 0; i < targets->n; i++) {
         const ForgetTarget *target = &targets->all[i];

@@ -60,9 +60,7 @@ void forget_targets_destroy(ForgetTargets *targets);
 Result forget_targets_write(const ForgetTargets *targets, Buffer *out);
 Result forget_targets_read(ForgetTargets *targets, const char *text, Buffer *error);
 
-/* Whether a host is meant as a whole; a URL, whatever its age; a URL of another scheme (dns:NAME).
- */
-bool forget_means_host(const ForgetTargets *targets, const char *name, size_t length);
+/* Whether a URL is meant, whatever its age; also of another scheme (dns:NAME). */
 bool forget_means_url(const ForgetTargets *targets, const char *url, size_t length);
 /* Whether a piece of text names what is meant: a host's name, a URL, or one that an expression
  * finds. */

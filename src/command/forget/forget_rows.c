@@ -841,7 +841,6 @@ Result forget_rows_write(ForgetDatabase *d, const char *path, const WarcEnd *end
 {
     Copy copy = {.d = d};
     buffer_init(&copy.bytes, BUFFER_NO_LIMIT);
-    map_init(&copy.texts);
     int rc = rows_open_new(&copy, path);
     Result result = lmdb_result(rc, "make a new database");
     if (result == RESULT_OK) {

@@ -713,7 +713,6 @@ static Result import_run_read_all(ImportFile *file)
 Result import_run_file(ImportRun *run, const char *path, size_t number)
 {
     ImportFile file = {.run = run, .path = path, .number = number};
-    url_init(&file.url);
     buffer_init(&file.chunks, MAX_BLOCK);
     buffer_init(&file.header, BUFFER_NO_LIMIT);
     buffer_init(&file.body, BUFFER_NO_LIMIT);

@@ -308,8 +308,6 @@ int import_store_open(ImportStore **out, const char *directory, Config *config)
     import->config = config;
     import->store.lock = -1;
     buffer_init(&import->warc_directory, BUFFER_NO_LIMIT);
-    map_init(&import->urls);
-    map_init(&import->rules);
     shared_init(&import->scope, scope_delete);
     shared_init(&import->filters, filters_delete);
     shared_init(&import->fetch_filter, filters_delete_one);
@@ -332,7 +330,6 @@ static void forget_batch(ImportStore *import)
     import->n = 0;
     import->bytes = 0;
     map_destroy(&import->urls);
-    map_init(&import->urls);
 }
 
 int import_store_close(ImportStore *import)

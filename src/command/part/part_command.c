@@ -261,7 +261,6 @@ static Result open_copy(PartCopy *copy)
     buffer_init(&copy->member, BUFFER_NO_LIMIT);
     buffer_init(&copy->line, BUFFER_NO_LIMIT);
     buffer_init(&copy->info, BUFFER_NO_LIMIT);
-    map_init(&copy->copied);
     copy->all = wanted->where == NULL && wanted->choice->n == 0 && wanted->since.us == INT64_MIN &&
                 wanted->until.us == INT64_MAX;
     Result rc = text_source_new(&copy->source, wanted);

@@ -120,7 +120,6 @@ static Result plan_hosts_read(PlanHosts *hosts, CrawlView *view, const Config *c
 {
     MDB_txn *txn = NULL;
     *hosts = (PlanHosts){.hosts = NULL};
-    map_init(&hosts->usage);
     if (page_db_txn_begin(view->db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }

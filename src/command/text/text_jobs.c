@@ -37,9 +37,8 @@ Result text_choice_add_url(TextChoice *choice, const char *word)
 {
     size_t n = strlen(word);
     bool prefix = n > 0 && word[n - 1] == '*';
-    Url url;
+    Url url = {.href = NULL};
     Buffer text;
-    url_init(&url);
     buffer_init(&text, BUFFER_NO_LIMIT);
     Result rc = url_parse(&url, NULL, word, prefix ? n - 1 : n);
     if (rc != RESULT_OK) {
@@ -71,10 +70,9 @@ static WarcBytes text_choice_host_of(WarcBytes url)
 
 Result text_choice_add_host(TextChoice *choice, const char *word)
 {
-    Url url;
+    Url url = {.href = NULL};
     Buffer text;
     bool below = word[0] == '.';
-    url_init(&url);
     buffer_init(&text, BUFFER_NO_LIMIT);
     Result rc = buffer_printf(&text, "http://%s/", word + (below ? 1 : 0));
     if (rc != RESULT_OK) {

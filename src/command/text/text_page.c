@@ -53,7 +53,6 @@ static void text_pages_forget_sheets(TextPages *pages)
         text_sheet_delete(sheet);
     }
     map_destroy(&pages->sheets);
-    map_init(&pages->sheets);
     pages->sheets_bytes = 0;
 }
 
@@ -141,9 +140,6 @@ Result text_pages_new(TextPages **out, const TextPagesOptions *options)
     pages->options = *options;
     arena_init(&pages->arena, ARENA_BLOCK_BYTES, ARENA_BYTES);
     buffer_init(&pages->plain, MEMORY_BYTES);
-    url_init(&pages->document);
-    url_init(&pages->link);
-    map_init(&pages->sheets);
     VisibleOptions visible = {.memory_bytes = MEMORY_BYTES,
                               .main_text = options->main_text,
                               .styles = options->styles,

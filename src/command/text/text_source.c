@@ -38,7 +38,6 @@ static bool text_rendered_take_line(void *context, const CdxjEntry *entry)
 Result text_rendered_find(TextRendered *rendered, const char *directory)
 {
     *rendered = (TextRendered){.failed = false};
-    map_init(&rendered->newest);
     Result rc = cdxj_walk_rendered(directory, text_rendered_take_line, rendered);
     return rendered->failed ? RESULT_MEMORY : rc;
 }
@@ -87,7 +86,6 @@ Result text_source_new(TextSource **source, const TextWanted *wanted)
         return RESULT_MEMORY;
     }
     s->wanted = wanted;
-    url_init(&s->url);
     buffer_init(&s->body, wanted->max_body_bytes);
     warc_answer_init(&s->original);
     Result rc = decoder_new(&s->decoder);

@@ -282,7 +282,8 @@ static void draw_host(Canvas *canvas, int at, const SurveyRow *row, WallTime now
               (const CanvasStyle[N_COLUMNS]){[4] = STYLE_BAD}, text, style);
 }
 
-size_t top_view_page(int rows)
+/* Rows of hosts, lines of text, that a canvas with this number of rows shows: for page keys. */
+static size_t top_view_page(int rows)
 {
     return rows > HEAD_ROWS + 2 ? (size_t)rows - HEAD_ROWS - 2 : 1;
 }

@@ -16,8 +16,6 @@
 
 /* now: for waits. model->first and model->text_first move so that the chosen row is to be seen. */
 void top_view_draw(TopModel *model, WallTime now, Canvas *canvas);
-/* Rows of hosts, lines of text, that a canvas with this number of rows shows: for page keys. */
-size_t top_view_page(int rows);
 
 /* argv[0] is "top". Returns the exit status. */
 int top_main(int argc, char **argv);

@@ -252,8 +252,6 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     CrawlStore store;
     buffer_init(&verify.line, BUFFER_NO_LIMIT);
     buffer_init(&verify.url, BUFFER_NO_LIMIT);
-    map_init(&verify.originals);
-    map_init(&verify.errands);
     buffer_init(&verify.moved, BUFFER_NO_LIMIT);
     Result rc = verify_lock(&options, &store);
     verify.warc_directory = file_path(&warc, "%s/warc", options.directory);

@@ -212,14 +212,10 @@ void desk_hosts_tick(Desk *desk)
 static char *desk_hosts_normalise(Desk *desk, const char *word)
 {
     Url url = {.href = NULL};
-    Buffer text = {.limit = BUFFER_NO_LIMIT};
-    bool has_scheme = strstr(word, "://") != NULL;
-    (void)buffer_printf(&text, "%s%s", has_scheme ? "" : "http://", word);
-    bool is_seed = (has_scheme || strchr(word, '.') != NULL) &&
-                   url_parse(&url, NULL, buffer_string(&text), text.length) == RESULT_OK &&
+    bool is_seed = (strstr(word, "://") != NULL || strchr(word, '.') != NULL) &&
+                   url_parse_word(&url, word) == RESULT_OK &&
                    port_set_has(&desk->helm->parts->ports, url.port);
     char *copy = is_seed ? strndup(url.href, url.length) : NULL;
-    buffer_destroy(&text);
     url_destroy(&url);
     return copy;
 }

@@ -25,7 +25,6 @@ static Result batch_open(SeedBatch *batch, SeedReader *reader)
     *batch = (SeedBatch){.reader = reader,
                          .seeds = calloc(BATCH, sizeof *batch->seeds),
                          .tags = calloc(BATCH, sizeof *batch->tags)};
-    url_init(&batch->url);
     return batch->seeds == NULL || batch->tags == NULL ? RESULT_MEMORY : RESULT_OK;
 }
 

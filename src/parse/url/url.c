@@ -626,6 +626,17 @@ Result url_parse(Url *out, const Url *base, const char *input, size_t length)
     return url_parse_in_document(out, base, input, length, NULL);
 }
 
+Result url_parse_word(Url *out, const char *word)
+{
+    Buffer text = {.limit = URL_MAX_BYTES};
+    Result rc = buffer_printf(&text, "%s%s", strstr(word, "://") != NULL ? "" : "http://", word);
+    if (rc == RESULT_OK) {
+        rc = url_parse(out, NULL, text.data, text.length);
+    }
+    buffer_destroy(&text);
+    return rc;
+}
+
 Result url_origin(const Url *url, Buffer *out)
 {
     const char *scheme = url->https ? "https://" : "http://";

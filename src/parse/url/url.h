@@ -51,6 +51,8 @@ Result url_parse_standard(Url *out, const Url *base, const char *input, size_t l
  * NULL when input must be absolute. out may not be base. RESULT_INVALID: not an http(s) URL;
  * RESULT_LIMIT: longer than URL_MAX_BYTES; RESULT_MEMORY. On failure out is empty. Linear time. */
 Result url_parse(Url *out, const Url *base, const char *input, size_t length);
+/* A word as in an address bar: without a scheme it is http. Errors as url_parse. */
+Result url_parse_word(Url *out, const char *word);
 
 /* The same for a link found in a document in a legacy encoding: its query is encoded in that
  * encoding (the path is always UTF-8). encoding is a WHATWG name ("windows-1251"), in any case, or

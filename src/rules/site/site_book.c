@@ -103,8 +103,6 @@ Result site_book_new(SiteBook **out, const Config *config, Buffer *error)
     if (book == NULL) {
         return RESULT_MEMORY;
     }
-    map_init(&book->names);
-    map_init(&book->suffixes);
     Result rc = config_init(&book->config);
     if (rc == RESULT_OK) {
         rc = options_copy(&book->config.options, &config->options);
