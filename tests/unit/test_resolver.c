@@ -16,8 +16,12 @@
 
 /* A name server of one thread. What a name gets is in its first label: a-1-2-3-4 that address with
  * a TTL of 60 s, t-... the same with a TTL of 0, two-... that address and the next, none does not
- * exist, fail is a server failure, silent no answer at all. AAAA questions have no answer. */
+ * exist, fail is a server failure, silent no answer at all. AAAA questions have no answer, but that
+ * six has 2a00::1; a server that is old does not know it, and is silent from the second question
+ * on.
+ */
 typedef struct NameServer {
+    atomic_bool is_old;
     int fd;
     uint16_t port;
     Thread thread;
@@ -50,6 +54,16 @@ static size_t add_address(unsigned char *packet, size_t at, uint32_t address, ui
     return at + sizeof record + 4;
 }
 
+static size_t add_six(unsigned char *packet, size_t at)
+{
+    const unsigned char record[] = {0xc0, 12, 0, 28, 0, 1, 0, 0, 0, 60, 0, 16, 0x2a};
+    memset(packet + at, 0, 28);
+    memcpy(packet + at, record, sizeof record);
+    packet[at + 27] = 1;
+    packet[7]++;
+    return at + 28;
+}
+
 static size_t reply_to(NameServer *server, unsigned char *packet, size_t length)
 {
     char name[300];
@@ -63,6 +77,11 @@ static size_t reply_to(NameServer *server, unsigned char *packet, size_t length)
     }
     if (strncmp(name, "silent", 6) == 0) {
         return 0;
+    }
+    if (strncmp(name, "six", 3) == 0) {
+        bool is_silent = atomic_load(&server->is_old) && atomic_load(&server->questions) > 1;
+        size_t told = type == 28 && !atomic_load(&server->is_old) ? add_six(packet, end) : end;
+        return is_silent ? 0 : told;
     }
     if (strncmp(name, "none", 4) == 0) {
         packet[3] |= 3;
@@ -425,6 +444,30 @@ static void other_name_servers_get_the_questions_of_the_old_ones(void)
     tear_down(w);
 }
 
+/* The old servers have no address of either family, and are asked once more for the preferred one
+ * alone, when others take over. These know the other family. */
+static void other_name_servers_are_asked_for_both_families(void)
+{
+    World *w = set_up("", 1000);
+    NameServer newer;
+    char servers[32];
+    atomic_store(&w->server.is_old, true);
+    w->options.timeout_ms = 3600000;
+    CU_ASSERT_EQUAL(resolver_change(w->resolver, &w->options), RESULT_OK);
+    ask(w, "six.example", 0);
+    UNTIL(atomic_load(&w->server.questions) > 1);
+    server_start(&newer);
+    (void)snprintf(servers, sizeof servers, "127.0.0.1:%u", newer.port);
+    w->options.servers = servers;
+    CU_ASSERT_EQUAL(resolver_change(w->resolver, &w->options), RESULT_OK);
+    VisitState *visit_state = answer(w);
+    CU_ASSERT_EQUAL(visit_state->address.class, FETCH_OK);
+    CU_ASSERT_TRUE(visit_state->address.ip.v6);
+    visit_state_delete(visit_state);
+    tear_down(w);
+    server_stop(&newer);
+}
+
 static void stopping_answers_everybody(void)
 {
     World *w = set_up("", 1000);
@@ -457,4 +500,6 @@ UNIT_MAIN("resolver", {"names become addresses or reasons", names_become_address
            names_that_need_no_query_do_not_pile_up_on_the_stack},
           {"other name servers get the questions of the old ones",
            other_name_servers_get_the_questions_of_the_old_ones},
+          {"other name servers are asked for both families",
+           other_name_servers_are_asked_for_both_families},
           {"stopping answers everybody", stopping_answers_everybody})

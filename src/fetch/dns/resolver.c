@@ -33,7 +33,17 @@ typedef struct NameWaiter {
     struct NameWaiter *next;
 } NameWaiter;
 
-/* A name that is known or asked for. */
+/* A name that is known or asked for.
+ *
+ *   (unknown) --resolver_take--> QUEUED --resolver_ask--> ASKED --resolver_conclude--> ANSWERED
+ *                                 ^  ^                    |  ^                          |    |
+ *                                 |  '- other servers ----'  '-- ask_alone              |    |
+ *                                 '------- resolver_take, it has expired ---------------'    |
+ *                                                                    name_cache_bound: gone -'
+ *
+ * QUEUED and ASKED have waiters, ANSWERED has none. QUEUED is in Resolver.queue, ANSWERED in
+ * by_expiry. Only ANSWERED names are deleted: c-ares holds a pointer to the name while it is ASKED.
+ */
 typedef struct Name {
     void *owner;                             /* whoever asks for it; for callbacks */
     char *hostname;                          /* owned; IPv6 literals in brackets */
@@ -371,7 +381,8 @@ static void resolver_give(Resolver *resolver, const Name *name, VisitState *visi
 
 /* ---- our own outages ---- */
 
-/* The watch has changed its mind. What was said of names until now may have been a lie. */
+/* The watch has changed its mind. When an outage is over, failures that were cached before are not
+ * believed any more (Resolver.distrust): they may have been the outage's. Addresses are. */
 static void note_outage(Resolver *resolver, MonoTime now)
 {
     OutageReport report = outage_report(&resolver->watch.outage);
@@ -432,7 +443,8 @@ static void resolver_judge(Resolver *resolver, Name *name, bool is_silence, Mono
     }
 }
 
-/* The name has its answer: everybody gets it, and it is cached. */
+/* The name has its answer: everybody gets it, and it is cached. The name may be gone then, when the
+ * cache is full or there is no memory. */
 static void resolver_conclude(Resolver *resolver, Name *name, int64_t ttl_ms)
 {
     MonoTime now = mono_now();
@@ -478,7 +490,8 @@ static void resolver_on_answer(void *context, int status, int timeouts,
     Resolver *resolver = name->owner;
     query_window_answered(&resolver->window, timeouts, name->asked);
     if (status == ARES_ECANCELLED && !atomic_load(&resolver->stopping)) {
-        name_queue_add(&resolver->queue, name); /* there are other name servers now */
+        name->alone = false; /* what the old name servers said of the other family is void */
+        name_queue_add(&resolver->queue, name);
         return;
     }
     bool silence = status == ARES_ETIMEOUT || status == ARES_ECONNREFUSED;
