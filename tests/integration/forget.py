@@ -219,6 +219,31 @@ def killed_at_any_instant(report, path):
                  {u: n for u, n in before.items() if u.split("/")[2] != host})
 
 
+def what_a_power_cut_leaves(report, path):
+    """The power is cut when `ready` has its name, and nothing is on the disk that was not synced, names of
+    files included: what `ready` promises is there, and the order is carried out."""
+    directory, cut = os.path.realpath(path) + "/crawl", path + "/cut"
+    tools = os.path.abspath(harness.OUT) + "/crash"
+    log = path + "/log"
+    shim = {**os.environ, "IO_DIR": directory, "LD_PRELOAD": tools + "/io_shim.so"}
+    with harness.Web(path, hosts=8, addresses=8, pages=150) as web:
+        harness.crawl(web, directory, *OPTIONS)
+    host = busiest(pages(directory))
+    shutil.copytree(directory, cut)
+    harness.run([RAGNO, "forget", directory, host], env={**shim, "IO_RECORD": log})
+    events = harness.run([f"{tools}/power_cut", log, "list"]).stdout.splitlines()
+    named = [n for n, event in enumerate(events) if "forget/ready" in event and "rename" in event][0]
+    os.mkdir(path + "/replayed")
+    # One more: the folder that has the name is synced.
+    harness.run([f"{tools}/power_cut", log, "replay", str(named + 2), "strict-drop", "1", directory, path + "/replayed"])
+    shutil.copytree(path + "/replayed", cut, dirs_exist_ok=True)
+    report.check("the order is ready", os.path.exists(cut + "/forget/ready"))
+    answer = ragno("forget", cut)
+    report.check("it is carried out", answer.returncode == 0, answer.stdout + answer.stderr)
+    report.equal("and no byte is left", left(cut, host), [])
+    verify(report, "after the power cut", cut)
+
+
 def while_it_runs(report, path):
     directory = path + "/crawl"
     with harness.Web(path, hosts=20, addresses=20, pages=2000) as web:
@@ -346,4 +371,4 @@ def mistakes(report, path):
 
 if __name__ == "__main__":
     harness.main(a_host_at_rest, a_host_out_of_scope, a_page_that_is_lifted_again, an_expression_with_the_graph,
-                 killed_at_any_instant, while_it_runs, what_is_old, retention, a_day_begins, mistakes)
+                 killed_at_any_instant, what_a_power_cut_leaves, while_it_runs, what_is_old, retention, a_day_begins, mistakes)

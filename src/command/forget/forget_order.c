@@ -544,6 +544,9 @@ static Result forget_write(ForgetOrder *forget)
     if (rc == RESULT_OK) {
         rc = forget_checkpoints(forget);
     }
+    if (rc == RESULT_OK) {
+        rc = warc_files_sync_directory(staging.text);
+    }
     forget_describe(forget, &database, &archive, &texts);
     forget_database_destroy(&database);
     buffer_destroy(&texts.names);
@@ -603,7 +606,13 @@ static void forget_tell(ForgetOrder *forget)
     }
 }
 
-/* DIR/forget/ready: what came of it, and then the steps. */
+/* DIR/forget/ready: what came of it, and then the steps.
+ *
+ * Killed at any step, the next run begins with the first again: a file that is not in `new` has
+ * taken its place already. That is only true because all of `new`, names included, was synced
+ * before `ready` was written; a file that had been lost would pass for one that was moved. For the
+ * same reason `new` goes before `ready` does, and both go only when the folders of the crawl are
+ * synced. No crawl runs in between: whoever starts one looks for `ready` first. */
 static Result forget_apply(ForgetOrder *forget)
 {
     Buffer text = {.limit = BUFFER_NO_LIMIT};
@@ -631,7 +640,9 @@ static Result forget_apply(ForgetOrder *forget)
     return warc_files_sync_directory(forget->directory);
 }
 
-/* Goes on wherever the order stands. */
+/* Goes on wherever the order stands. The tombstones come before the look, so that nothing that is
+ * meant comes back between an erasure that is interrupted and its end; a bury that is repeated
+ * finds them there. */
 Result forget_order_run(ForgetOrder *forget)
 {
     if (forget_has(forget->directory, READY)) {
