@@ -346,7 +346,15 @@ static int rows_write_outbox(Copy *copy)
 /* ---- tables ---- */
 
 /* Those that are not here are copied as they are; idx2info and links have functions of their own.
- */
+ *
+ * Tables are copied in the order in which LMDB lists them, that of their names, and some rows are
+ * judged by what a table before theirs has told:
+ *
+ *   schedule                -> tallies -> waits; schedule_hosts is made of them at the end
+ *   robots, robots_history  -> Copy.texts, references that go -> robots_texts
+ *
+ * The journal was drained (forget_order.c), so its tables are empty, and no table has a newer row
+ * elsewhere. */
 static const struct {
     const char *name;
     CopyRow row;
@@ -381,6 +389,10 @@ static const struct {
     {"vias", rows_row_by_page},
     {"outbox", rows_row_of_outbox},
 };
+
+/* Rows that keep their order are appended (rows_copy_rows), which fills the pages of the new
+ * database and needs no search. What gets a new key, forgotten pages and hosts, is put behind them
+ * by functions of its own. */
 
 /* Behind a step that came to rc: commits what was written; the rest goes on in another transaction.
  * An error passes through, and what is not committed stays open for its end. */
