@@ -367,7 +367,13 @@ static void notice_reader_drop_host(Distributor *distributor, uint32_t host, Mon
     }
 }
 
-/* The notice stays the caller's. */
+/* The notice stays the caller's.
+ *
+ * The indices leave in_flight before any window is read, so that a URL that is tried again can be
+ * in one. The snapshot that windows are read from has this commit and perhaps later ones, whose
+ * notices are on their way. That does no harm: a URL that a later commit took out is not in the
+ * schedule, one that it brought is read now instead of then, and an index stays in in_flight until
+ * its own notice comes. */
 void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
                            WallTime wall)
 {
@@ -410,8 +416,7 @@ static bool is_on_disk(Distributor *distributor, MDB_txn *txn, const VisitState 
                        MonoTime now)
 {
     HostRecord record;
-    return txn != NULL &&
-           host_rows_get(distributor->host_rows, txn, visit_state->identity.host, &record) ==
+    return host_rows_get(distributor->host_rows, txn, visit_state->identity.host, &record) ==
                RESULT_OK &&
            distributor_wait_ms(distributor, &record) + CLOCKS_DIFFER_MS >=
                mono_ms_between(now, visit_state->politeness.next_fetch);
@@ -423,15 +428,25 @@ static bool awaits_rules(Distributor *distributor, MDB_txn *txn, const VisitStat
                          MonoTime now)
 {
     HostRecord record;
-    return visit_state->distributor.leaving && txn != NULL &&
+    return visit_state->distributor.leaving &&
            mono_ms_between(visit_state->politeness.last_end, now) < RULES_PATIENCE_MS &&
            host_rows_get(distributor->host_rows, txn, visit_state->identity.host, &record) ==
                RESULT_OK &&
            record.robots_version != visit_state->robots.version;
 }
 
-/* txn may be NULL: then a visit state is kept when its host's record would have to be read first.
- */
+/* What becomes of a visit state whose time to rest is over, the first that applies:
+ *
+ *   it has parked, and must still wait     forgotten when its record on disk makes it wait as long;
+ *                                          else it rests on
+ *   retired, dropped, leaving, or it       forgotten; not while a recall is on its way to the todo
+ *   has nothing more                       thread, results are uncommitted, or rules are to be read
+ *                                          again: then it is looked at in PURGE_PAUSE_MS
+ *   anything else                          dispatched: it has waited for its delay
+ *
+ * Each look ends with the visit state out of the heap, or in it at a later time than now. Only one
+ * that was dispatched and got no URL is there again at once, and the next look forgets it. So the
+ * loop ends. */
 static void purge_visit_states(Distributor *distributor, MDB_txn *txn, MonoTime now)
 {
     HeapNode *node = heap_top(&distributor->purge);
@@ -467,7 +482,7 @@ static void purge_visit_states(Distributor *distributor, MDB_txn *txn, MonoTime 
                 }
                 visit_home_forget(distributor, visit_state);
             }
-        } else if (txn != NULL) {
+        } else {
             visit_dispatch(distributor, txn, visit_state, now);
         }
         node = heap_top(&distributor->purge);
