@@ -214,6 +214,17 @@ static void fetcher_give_back(Fetcher *fetcher, VisitState *visit_state)
     fetcher_hand_back(fetcher, visit_state);
 }
 
+/* What a visit state is between fetcher_fetch and the done sink:
+ *
+ *   in the inbox --fetcher_read_inbox, visit_turn_begin--> a turn --fetcher_hand_back--> done
+ *                                                          |    ^
+ *   fetcher_begin, fetcher_widen: begin_one, a transfer ---'    '--- fetcher_finish, each transfer
+ *
+ * A turn is one request, or several side by side and one after the other; each has a transfer of
+ * its own. The visit state leaves with the last of them (visit_turn_has_landed), never before,
+ * because every transfer points to it. Whoever ends a transfer without fetcher_finish lands it
+ * himself: visit_turn_land, and, when it was the last, hands the visit state back. */
+
 /* Begins one request. False: there is none to begin now. */
 static bool begin_one(Fetcher *fetcher, VisitState *visit_state, unsigned at_once)
 {
@@ -291,8 +302,9 @@ static void fetcher_finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     lanes_take_out(transfer->lane, transfer->easy);
     result->cost.end = mono_now();
     transfer_end(transfer, code);
-    bool is_known =
-        visit_state->turn.has_failed; /* one failure of those in flight together counts */
+    /* Requests side by side fail for one reason: the first failure counts for the host, and what
+     * fetch_step_end adds for the others is taken back below. */
+    bool is_known = visit_state->turn.has_failed;
     HostHealth health = visit_state->politeness.health;
     result->answer.elsewhere =
         !is_known && visit_state_next_address(visit_state, result->answer.class, result->cost.end);
