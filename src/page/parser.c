@@ -201,6 +201,20 @@ static bool looks_like_sheet(const Parser *parser, const ParsedPage *page,
              memcmp(page->fetch->request.url + length - 4, ".css", 4) == 0));
 }
 
+/* What the stations of a page rely on, in parser_take_page:
+ *
+ *   load_spool, undo_coding   parser->body is the decoded body, or the answer's own when it is
+ *                             plain; valid until the next page
+ *   hashes, wall, usage       of these bytes; refused_hooks may get HOOK_STORE
+ *   parser_ask_filters        refused_hooks is complete: parse, follow, store
+ *   store_page                the answer's bytes as they came; archive.group, or NULL
+ *   parse_answer              links go to parser->kept (parsing_links.h) and parser->found; only
+ * for a final result score_page                the rules may ask for all of that describe_page
+ * beside the records: needs parser->found, so it comes last
+ *
+ * Everything in the arena, `kept` and `found` included, ends with parsing_links_forget: what a page
+ * takes along has been copied by then (parsing_links_copy). */
+
 /* Every answer becomes records of the archive, whatever it is worth to the crawl, unless
  * store.filter says no; so does a request that got none, by itself. */
 static void store_page(Parser *parser, ParsedPage *page)
@@ -619,7 +633,8 @@ ParsedPage *parser_read(Parser *parser, FetchResult *result)
 {
     ParsedPage *page = parsed_page_new(result);
     if (page != NULL) {
-        /* As they are now; rules that are new may ask for more than those before. */
+        /* As they are now, once for each page: what shared_get returned for the page before may be
+         * freed by this call. Rules that are new may ask for more than those before. */
         parser->options = shared_get(&parser->options_reader);
         parser->config = &parser->options->config;
         html_parser_set_link_text(parser->html, wants_text(parser->options)

@@ -46,6 +46,21 @@ static bool is_requisite(const Parser *parser, const ParsedPage *page, const Pag
     return link->kind == LINK_LINK ? (link->flags & LINK_REQUISITE) != 0 : is_embed(link);
 }
 
+/* The way of a link, and where it ends:
+ *
+ *   refuse_occurrence     this occurrence: kind, nofollow, a second feed. Another one of the same
+ *     |                   URL may pass, so the URL is not noted as seen before this
+ *   note_seen             the URL was met before: it ends here, and is counted nowhere
+ *     |
+ *   refuse_url            every occurrence: scope, traps, filter.schedule; what is out of scope
+ *     |                   goes to the external links
+ *   is_beyond             parse.max_links
+ *     |
+ *   kept                  in the arena, until parsing_links_copy
+ *
+ * The cheap questions come first. Filters may run regular expressions, and the rules that say what
+ * a link promises are asked only about links that are kept. */
+
 /* ---- each link once ---- */
 
 /* True when the key was not among those of this page's links. A page may name any number of hosts
@@ -78,15 +93,25 @@ void parsing_links_forget(Parser *parser)
     arena_reset(&parser->arena);
 }
 
-void parsing_links_rewind(Parser *parser, size_t n_kept)
+LinkMark parsing_links_mark(const Parser *parser)
+{
+    return (LinkMark){.n_kept = parser->n_kept,
+                      .n_external = parser->external.n,
+                      .external_bytes = parser->external.list.length};
+}
+
+/* The URLs of what is kept are still in the arena, and so are those that are given up: a document
+ * that is read twice takes their room twice, within parse.memory. */
+void parsing_links_rewind(Parser *parser, const LinkMark *mark)
 {
     seen_links_forget(&parser->seen);
-    parser->n_kept = n_kept;
+    external_links_rewind(&parser->external, mark->n_external, mark->external_bytes);
+    parser->n_kept = mark->n_kept;
     parser->has_feed = false;
     parser->n_uncounted = 0;
     parser->n_beyond = 0;
     parser->n_long = 0;
-    for (size_t i = 0; i < n_kept; i++) {
+    for (size_t i = 0; i < mark->n_kept; i++) {
         const PageLink *link = parser->kept[i].link;
         (void)note_seen(parser, hash_64(link->url, link->length, 0));
         parser->n_uncounted += !counts(parser, link);
@@ -526,8 +551,8 @@ void parsing_html_note_decoding(FetchResult *fetch, DecodeStatus status)
 typedef struct Reading {
     Parser *parser;
     ParsedPage *page;
-    size_t n_header_links; /* kept before the document was read */
-    bool took_any;         /* before the document said nofollow */
+    LinkMark mark; /* of the links that are not the document's */
+    bool took_any; /* before the document said nofollow */
 } Reading;
 
 /* A link of the document, for its description, while there is memory. */
@@ -576,7 +601,7 @@ static void restart_links(void *context)
     Reading *reading = context;
     reading->parser->n_told = 0;
     reading->parser->n_listed = 0;
-    parsing_links_rewind(reading->parser, reading->n_header_links);
+    parsing_links_rewind(reading->parser, &reading->mark);
 }
 
 /* The whole of a page of which less is kept. False: only what is kept can be read. */
@@ -647,7 +672,7 @@ static HtmlInput parsing_html_input_of(const Parser *parser, const ParsedPage *p
 
 void parsing_html_sheet(Parser *parser, ParsedPage *page, const char *content_type)
 {
-    Reading reading = {.parser = parser, .page = page, .n_header_links = parser->n_kept};
+    Reading reading = {.parser = parser, .page = page, .mark = parsing_links_mark(parser)};
     HtmlInput input = parsing_html_input_of(parser, page, content_type, &reading);
     parsing_html_begin_reading(parser);
     if (html_parse_sheet(parser->html, &input, &parser->found) == RESULT_MEMORY) {
@@ -676,7 +701,7 @@ void parsing_html_document(Parser *parser, ParsedPage *page, const HttpHeader *h
     const Page *found = &parser->found;
     bool follows = (page->verdict.refused_hooks & 1u << HOOK_FOLLOW) == 0;
     bool embeds = parser->config->scope_embeds;
-    Reading reading = {.parser = parser, .page = page, .n_header_links = parser->n_kept};
+    Reading reading = {.parser = parser, .page = page, .mark = parsing_links_mark(parser)};
     HtmlInput input = parsing_html_input_of(parser, page, content_type, &reading);
     read_document(parser, page, header, &input);
     page->verdict.robots |= found->robots;
@@ -686,11 +711,11 @@ void parsing_html_document(Parser *parser, ParsedPage *page, const HttpHeader *h
     }
     if ((page->verdict.robots & PAGE_NOFOLLOW) != 0 && follows) {
         if (!embeds) {
-            parsing_links_rewind(parser, reading.n_header_links);
+            parsing_links_rewind(parser, &reading.mark);
             stats_add(&parser->stats->refused[REFUSED_NOFOLLOW], parser->n_told);
         } else if (reading.took_any) {
             /* Links were kept that must not be, and may hide embeds: once more, knowing that. */
-            parsing_links_rewind(parser, reading.n_header_links);
+            parsing_links_rewind(parser, &reading.mark);
             read_document(parser, page, header, &input);
         }
     }

@@ -33,8 +33,15 @@ void parsing_html_note_decoding(FetchResult *fetch, DecodeStatus status);
 
 /* Keeps a copy of a link of the document when it is to be followed; else counts and logs it. */
 void parsing_links_take(Parser *parser, const ParsedPage *page, const PageLink *link);
-/* Forgets what was kept beyond the first n_kept: the document is read again, or says nofollow. */
-void parsing_links_rewind(Parser *parser, size_t n_kept);
+/* What a page had before its document was read. */
+typedef struct LinkMark {
+    size_t n_kept;
+    size_t n_external;
+    size_t external_bytes;
+} LinkMark;
+LinkMark parsing_links_mark(const Parser *parser);
+/* Forgets what came behind the mark: the document is read again, or says nofollow. */
+void parsing_links_rewind(Parser *parser, const LinkMark *mark);
 /* Adds a link that is not in a document, such as a Location header. Copies url. */
 void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, LinkKind kind,
                        float score);

@@ -50,7 +50,9 @@ static void set_up(Fixture *fixture, int n_threads, size_t results)
     byte_gate_init(&fixture->results, results, NULL, NULL);
     CU_ASSERT_EQUAL_FATAL(config_init(&fixture->config), RESULT_OK);
     fixture->config.parse_threads = n_threads;
+    fixture->config.parse_external_links = 100;
     ScopeOptions of_scope = config_scope(&fixture->config);
+    of_scope.exclude_domains = "other.test";
     CU_ASSERT_EQUAL_FATAL(scope_new(&scope, &of_scope, &error), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(shared_replace(&fixture->scope, scope), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(filters_share(&fixture->filters, &fixture->fetch_filter,
@@ -178,6 +180,30 @@ static void long_pages_do_not_stop_a_short_one(void)
     check_short_page_first(2);
 }
 
+/* What a document says of itself behind its links counts for all of them, those out of scope too.
+ */
+static void a_late_nofollow_takes_links_out_of_scope_back(void)
+{
+    static const char first[] = "<a href=http://other.test/1>x</a><a href=/2>x</a>";
+    static const char late[] = "<a href=http://other.test/1>x</a><a href=/2>x</a>"
+                               "<meta name=robots content=nofollow>";
+    Fixture fixture;
+    set_up(&fixture, 1, 1 << 20);
+    push(&fixture, "http://a.example/", HTML "Link: <http://other.test/0>; rel=next\r\n\r\n", first,
+         sizeof first - 1);
+    push(&fixture, "http://a.example/", HTML "Link: <http://other.test/0>; rel=next\r\n\r\n", late,
+         sizeof late - 1);
+    ParsedPage *page = next_page(&fixture);
+    CU_ASSERT_EQUAL(page->links.n, 1);
+    CU_ASSERT_EQUAL(page->links.external_length, 2 * sizeof "Lhttp://other.test/0");
+    parsed_page_delete(page);
+    page = next_page(&fixture);
+    CU_ASSERT_EQUAL(page->links.n, 0);
+    CU_ASSERT_EQUAL(page->links.external_length, sizeof "Lhttp://other.test/0");
+    parsed_page_delete(page);
+    tear_down(&fixture);
+}
+
 static void a_large_page_waits_for_ingest_and_a_small_one_does_not(void)
 {
     Fixture fixture;
@@ -203,6 +229,9 @@ static void a_large_page_waits_for_ingest_and_a_small_one_does_not(void)
     buffer_destroy(&body);
 }
 
-UNIT_MAIN("parsing", {"long pages do not stop a short one", long_pages_do_not_stop_a_short_one},
+UNIT_MAIN("parsing",
+          {"a late nofollow takes links out of scope back",
+           a_late_nofollow_takes_links_out_of_scope_back},
+          {"long pages do not stop a short one", long_pages_do_not_stop_a_short_one},
           {"a large page waits for ingest and a small one does not",
            a_large_page_waits_for_ingest_and_a_small_one_does_not})

@@ -22,6 +22,12 @@ void external_links_forget(ExternalLinks *links)
     links->n = 0;
 }
 
+void external_links_rewind(ExternalLinks *links, size_t n, size_t length)
+{
+    links->n = n;
+    links->list.length = length;
+}
+
 void external_links_add(ExternalLinks *links, uint8_t kind, const char *url, size_t length,
                         size_t most)
 {

@@ -30,6 +30,8 @@ typedef struct ExternalLinks {
 void external_links_init(ExternalLinks *links);
 void external_links_destroy(ExternalLinks *links);
 void external_links_forget(ExternalLinks *links);
+/* Forgets what came behind the first n, which take length bytes. */
+void external_links_rewind(ExternalLinks *links, size_t n, size_t length);
 /* kind: link_kind_byte. */
 void external_links_add(ExternalLinks *links, uint8_t kind, const char *url, size_t length,
                         size_t most);
