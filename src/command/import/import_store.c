@@ -429,6 +429,10 @@ static Result import_store_note_rules(ImportStore *import, FetchResult *fetch)
 
 /* ---- a capture ---- */
 
+/* A URL is in a batch once: import_store_place compares a capture with what is committed of its
+ * page, and would take an older one that stands beside a newer one. Captures are added in the order
+ * of the archive, so the rules that a page finds are those of the last robots.txt before it. */
+
 Result import_store_add(ImportStore *import, const ImportCapture *capture)
 {
     Hash128 hash = hash_128(capture->url, strlen(capture->url));
@@ -452,7 +456,9 @@ Result import_store_add(ImportStore *import, const ImportCapture *capture)
 
 /* ---- the pages of a batch ---- */
 
-/* Pages that nobody has linked to become seeds. */
+/* Pages that nobody has linked to become seeds. In a transaction of its own, because a result needs
+ * the index of its page. Killed between the two, the import leaves URLs that are scheduled: the
+ * next one makes pages of them, or a crawl fetches them. */
 static Result make_known(ImportStore *import)
 {
     LinkInfo seeds[BATCH_PAGES];

@@ -228,7 +228,14 @@ typedef struct DedupEntry {
 #define PAGE_EXPECTED 208u /* on average; then one page in 1 500 is too small for its keys */
 
 /* The unit of reading. The pages stand in order of keys, and the key says which page it is in;
- * those for which there is no room begin the next one. */
+ * those for which there is no room begin the next one.
+ *
+ *   keys of page 0   page 0 and page 1    page 2                     number of pages and entries
+ *   [ 208 ........ ] [ 255, overflows ]   [ 3 of page 1, 201 ... ]   ...   tail
+ *
+ * The merge puts keys in ascending order, so a file is written from its beginning to its end, one
+ * page in memory. A full page overflows only when the key that comes next is its own: then a
+ * question for a key that is not there ends at the first page that does not. */
 typedef struct DedupPage {
     uint64_t n;
     uint64_t overflows;               /* 1: those behind it begin the next page */
@@ -306,7 +313,8 @@ static Result entries_begin(DrumRepository *repository)
     return RESULT_OK;
 }
 
-/* There is one merge: nothing was put before it. */
+/* There is one merge: nothing was put before it. Equal keys meet within it, and keep_existing says
+ * which of them counts. */
 static Result entries_find(DrumRepository *repository, const DrumKey *key, DrumBytes *value)
 {
     (void)repository;
@@ -551,6 +559,8 @@ static Result dedup_index_prepare(DedupIndex *index, const char *folder,
                                   const DedupSources *sources, Buffer *error)
 {
     Path path;
+    /* `sources` is written last, and takes the names of the others to the disk with its own
+     * (file_replace syncs the folder). Without it all is made anew, whatever is there. */
     bool is_made = dedup_is_made_of(folder, sources);
     if (!is_made) {
         file_remove(folder);
