@@ -84,18 +84,19 @@ Result ingest_kept_read(MDB_txn *txn, MDB_dbi crawl, IngestKept what, void *reco
 
 /* Enters a host into the wait table, or removes it. Call when the host's record and schedule are
  * final, before the record is written. */
-static Result batch_waits_note(Batch *batch, BatchHost *host)
+static bool batch_waits_note(Batch *batch, BatchHost *host)
 {
     HostRecord *record = &host->record;
     uint64_t entries = 0;
+    record->idle = 0;
     if (record->state != HOST_ACTIVE || (record->failures == 0 && record->closed == 0)) {
-        record->idle = 0;
-        return RESULT_OK;
+        return true;
     }
     page_db_looked_up(batch->store->db, 1);
-    Result rc = schedule_host_count(batch->store->schedule, batch->txn, host->host, &entries);
-    record->idle = rc == RESULT_OK && entries == 0;
-    return rc;
+    bool is_known = batch_note(
+        batch, schedule_host_count(batch->store->schedule, batch->txn, host->host, &entries));
+    record->idle = is_known && entries == 0;
+    return is_known;
 }
 
 /* ---- Ingest's cluster ---- */
@@ -256,6 +257,11 @@ const LinkRecord *ingest_cluster_best(IngestCluster *cluster, const char *url, s
 
 /* ---- the batch ---- */
 
+static bool batch_keep(Batch *batch, IngestKept what, const void *record)
+{
+    return batch_note(batch, ingest_kept_write(batch->txn, batch->store->crawl, what, record));
+}
+
 Result ingest_cluster_begin(IngestCluster *cluster, Batch *batch)
 {
     batch->cluster = cluster;
@@ -263,12 +269,10 @@ Result ingest_cluster_begin(IngestCluster *cluster, Batch *batch)
     return outbox_draft_begin(&cluster->draft, batch->txn, (uint32_t)cluster->table.epoch);
 }
 
-static Result ingest_cluster_finish(IngestCluster *cluster, Batch *batch)
+static bool ingest_cluster_finish(IngestCluster *cluster, Batch *batch)
 {
-    Result rc = outbox_draft_finish(&cluster->draft);
-    return rc == RESULT_OK
-               ? ingest_kept_write(batch->txn, batch->store->crawl, KEPT_CLUSTER, &batch->shared)
-               : rc;
+    return batch_note(batch, outbox_draft_finish(&cluster->draft)) &&
+           batch_keep(batch, KEPT_CLUSTER, &batch->shared);
 }
 
 void ingest_cluster_note(const IngestCluster *cluster, NodeNote note)
@@ -299,17 +303,6 @@ void ingest_cluster_end(IngestCluster *cluster, const Batch *batch, bool committ
 
 /* ---- Ingest's sieve ---- */
 
-/* Whether a page has a list of links already, or had a crawl whose list is in the sieve. */
-static Result was_crawled(Batch *batch, uint64_t index, bool *crawled)
-{
-    PageRef ref;
-    Buffer url = {.limit = BUFFER_NO_LIMIT};
-    int rc = page_db_get(batch->store->db, batch->txn, index, &ref, &url);
-    buffer_destroy(&url);
-    *crawled = rc == 0 && ref.n_crawls > 0;
-    return rc == 0 ? RESULT_OK : RESULT_DAMAGED;
-}
-
 Result ingest_sieve_takes_later(Batch *batch, const ParsedPage *page, size_t n_links, bool *later)
 {
     *later = false;
@@ -319,9 +312,14 @@ Result ingest_sieve_takes_later(Batch *batch, const ParsedPage *page, size_t n_l
     /* What was begun in a transaction that failed is gone on with. */
     bool is_wide = n_links > (size_t)batch->options->config.store_batch_links;
     *later = page->links.ticket.number != 0 || is_wide || (batch->defers && n_links > 0);
-    return *later || !sieve_holds(batch->sieve->sieve)
-               ? RESULT_OK
-               : was_crawled(batch, page->fetch->request.index, later);
+    if (*later || !sieve_holds(batch->sieve->sieve)) {
+        return RESULT_OK;
+    }
+    /* Whether it has a list of links already, or had a crawl whose list is in the sieve. */
+    PageRef ref = {.n_crawls = 0};
+    Result rc = batch_stored(batch, page->fetch->request.index, &ref);
+    *later = ref.n_crawls > 0;
+    return rc;
 }
 
 Result ingest_sieve_add(Batch *batch, size_t write, const PageRef *page)
@@ -405,22 +403,37 @@ BatchHost *batch_host(Batch *batch, uint32_t id)
         return host;
     }
     host = arena_alloc(&batch->memory, sizeof *host);
-    if (host == NULL) {
-        batch->result = RESULT_MEMORY;
+    if (!batch_note(batch, host == NULL ? RESULT_MEMORY : RESULT_OK)) {
         return NULL;
     }
     *host = (BatchHost){.host = id};
-    Result rc = host_rows_get(batch->store->hosts, batch->txn, id, &host->record);
+    bool is_read =
+        batch_note(batch, host_rows_get(batch->store->hosts, batch->txn, id, &host->record));
     WaitEntry entry;
     host->waits_ms = wait_rows_entry(id, &host->record, &entry) ? entry.until_ms : 0;
-    if (rc == RESULT_OK) {
-        rc = map_put(&batch->hosts, map_key(id), host);
+    return is_read && batch_note(batch, map_put(&batch->hosts, map_key(id), host)) ? host : NULL;
+}
+
+void batch_host_gets(BatchHost *host, uint64_t n, unsigned level)
+{
+    if (level < SCHEDULE_NO_LEVEL && (host->got_urls == 0 || level < host->best_level)) {
+        host->best_level = (uint8_t)level;
     }
-    if (rc != RESULT_OK) {
-        batch->result = rc;
-        return NULL;
-    }
-    return host;
+    host->got_urls += n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+void batch_host_returns(BatchHost *host, uint64_t n, unsigned level)
+{
+    host->cleared = false;
+    host->revived = true;
+    batch_host_gets(host, n, level);
+}
+
+void batch_host_clear(BatchHost *host)
+{
+    host->cleared = true;
+    host->revived = false;
+    host->got_urls = 0;
 }
 
 Result batch_spell(Batch *batch, const char *url, const char **first)
@@ -464,40 +477,34 @@ BatchGroup *batch_group(Batch *batch, uint64_t key)
         return group;
     }
     group = arena_alloc(&batch->memory, sizeof *group);
-    if (group == NULL) {
-        batch->result = RESULT_MEMORY;
+    if (!batch_note(batch, group == NULL ? RESULT_MEMORY : RESULT_OK)) {
         return NULL;
     }
     *group = (BatchGroup){.key = key};
     page_db_looked_up(batch->store->db, 1);
-    Result rc = group_rows_get(batch->store->groups, batch->txn, key, &group->record);
-    if (rc == RESULT_OK) {
-        rc = map_put(&batch->groups, map_key(key), group);
-    }
-    if (rc != RESULT_OK) {
-        batch->result = rc;
-        return NULL;
-    }
-    return group;
+    bool is_read =
+        batch_note(batch, group_rows_get(batch->store->groups, batch->txn, key, &group->record));
+    return is_read && batch_note(batch, map_put(&batch->groups, map_key(key), group)) ? group
+                                                                                      : NULL;
 }
 
-static Result put_groups(Batch *batch)
+static bool put_groups(Batch *batch)
 {
-    Result rc = RESULT_OK;
     size_t place = 0;
     const BatchGroup *group = NULL;
-    while (rc == RESULT_OK && (group = map_next(&batch->groups, &place)) != NULL) {
+    while (batch->result == RESULT_OK && (group = map_next(&batch->groups, &place)) != NULL) {
         if (group->changed) {
-            rc = group_rows_put(batch->store->groups, batch->txn, group->key, &group->record);
+            (void)batch_note(batch, group_rows_put(batch->store->groups, batch->txn, group->key,
+                                                   &group->record));
         }
     }
-    return rc;
+    return batch->result == RESULT_OK;
 }
 
-Result batch_stored(Batch *batch, const FetchResult *fetch, PageRef *page)
+Result batch_stored(const Batch *batch, uint64_t index, PageRef *page)
 {
     Buffer url = {.limit = BUFFER_NO_LIMIT};
-    int rc = page_db_get(batch->store->db, batch->txn, fetch->request.index, page, &url);
+    int rc = page_db_get(batch->store->db, batch->txn, index, page, &url);
     buffer_destroy(&url);
     return rc == page_db_error_ok ? RESULT_OK : RESULT_DAMAGED;
 }
@@ -517,6 +524,11 @@ Result batch_result_of(const Batch *batch, int rc)
     return rc == page_db_error_memory ? RESULT_MEMORY : RESULT_IO;
 }
 
+bool batch_note_db(Batch *batch, int rc)
+{
+    return batch_note(batch, batch_result_of(batch, rc));
+}
+
 /* Whether other hosts on its address have URLs: then its address has something to go on with. */
 static bool has_busy_neighbours(Batch *batch, const BatchHost *host)
 {
@@ -527,20 +539,38 @@ static bool has_busy_neighbours(Batch *batch, const BatchHost *host)
 }
 
 /* Whether a host has nothing scheduled but what it got now. */
-static Result look_for_woken(Batch *batch)
+static bool look_for_woken(Batch *batch)
 {
-    Result rc = RESULT_OK;
     size_t place = 0;
     const BatchHost *host = NULL;
-    while (rc == RESULT_OK && !batch->woke && (host = map_next(&batch->hosts, &place)) != NULL) {
+    while (batch->result == RESULT_OK && !batch->woke &&
+           (host = map_next(&batch->hosts, &place)) != NULL) {
         uint64_t entries = 0;
         if (host->got_urls > 0 && !host->cleared && !has_busy_neighbours(batch, host)) {
             page_db_looked_up(batch->store->db, 1);
-            rc = schedule_host_count(batch->store->schedule, batch->txn, host->host, &entries);
+            (void)batch_note(batch, schedule_host_count(batch->store->schedule, batch->txn,
+                                                        host->host, &entries));
             batch->woke = entries <= host->got_urls;
         }
     }
-    return rc;
+    return batch->result == RESULT_OK;
+}
+
+static bool put_hosts(Batch *batch)
+{
+    const IngestStore *store = batch->store;
+    size_t place = 0;
+    BatchHost *host = NULL;
+    while (batch->result == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
+        page_db_looked_up(store->db, 1);
+        if (batch_waits_note(batch, host) &&
+            batch_note(batch, host_rows_put(store->hosts, batch->txn, host->host, &host->record)) &&
+            store->waits != 0) {
+            (void)batch_note(batch, wait_rows_follow(store->waits, batch->txn, host->host,
+                                                     host->waits_ms, &host->record));
+        }
+    }
+    return batch->result == RESULT_OK;
 }
 
 /* Ends what the stations and the chore have changed, in an order that each step needs:
@@ -557,48 +587,20 @@ static Result look_for_woken(Batch *batch)
  * write transaction open: they are a part of what a commit costs. */
 Result batch_finish(Batch *batch)
 {
-    Result rc = RESULT_OK;
-    size_t place = 0;
-    BatchHost *host = NULL;
-    while (rc == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
-        page_db_looked_up(batch->store->db, 1);
-        rc = batch_waits_note(batch, host);
-        if (rc != RESULT_OK) {
-            break;
-        }
-        rc = host_rows_put(batch->store->hosts, batch->txn, host->host, &host->record);
-        if (rc == RESULT_OK && batch->store->waits != 0) {
-            rc = wait_rows_follow(batch->store->waits, batch->txn, host->host, host->waits_ms,
-                                  &host->record);
-        }
+    const IngestStore *store = batch->store;
+    bool is_done =
+        put_hosts(batch) && put_groups(batch) && batch_keep(batch, KEPT_TOTALS, &batch->totals) &&
+        (batch->revisits == NULL || batch_keep(batch, KEPT_REVISITS, &batch->visits)) &&
+        (!batch->walls_changed || batch_keep(batch, KEPT_WALLS, &batch->walls)) &&
+        (!batch->hungry || look_for_woken(batch)) &&
+        (batch->sieve == NULL || batch_note(batch, sieve_save(batch->sieve->sieve, batch->txn))) &&
+        (batch->cluster == NULL || ingest_cluster_finish(batch->cluster, batch)) &&
+        (store->archive == NULL || batch_note(batch, archive_prepare(store->archive, batch->txn)));
+    if (is_done) {
+        int rc = journal_sweep(page_db_journal(store->db), batch->txn);
+        (void)batch_note(batch, lmdb_result(rc, "sweep"));
     }
-    if (rc == RESULT_OK) {
-        rc = put_groups(batch);
-    }
-    if (rc == RESULT_OK) {
-        rc = ingest_kept_write(batch->txn, batch->store->crawl, KEPT_TOTALS, &batch->totals);
-    }
-    if (rc == RESULT_OK && batch->revisits != NULL) {
-        rc = ingest_kept_write(batch->txn, batch->store->crawl, KEPT_REVISITS, &batch->visits);
-    }
-    if (rc == RESULT_OK && batch->walls_changed) {
-        rc = ingest_kept_write(batch->txn, batch->store->crawl, KEPT_WALLS, &batch->walls);
-    }
-    if (rc == RESULT_OK && batch->hungry) {
-        rc = look_for_woken(batch);
-    }
-    if (rc == RESULT_OK && batch->sieve != NULL) {
-        rc = sieve_save(batch->sieve->sieve, batch->txn);
-    }
-    if (rc == RESULT_OK && batch->cluster != NULL) {
-        rc = ingest_cluster_finish(batch->cluster, batch);
-    }
-    if (rc == RESULT_OK && batch->store->archive != NULL) {
-        rc = archive_prepare(batch->store->archive, batch->txn);
-    }
-    return rc == RESULT_OK
-               ? lmdb_result(journal_sweep(page_db_journal(batch->store->db), batch->txn), "sweep")
-               : rc;
+    return batch->result;
 }
 
 static int batch_compare_hosts(const void *a, const void *b)

@@ -11,8 +11,8 @@
  *
  * Threads: ingest.
  *
- * Errors: a callback of PageDB cannot return a Result; it leaves it in `result`
- * (batch_result_of). */
+ * Errors: the first failure is left in `result` (batch_note), and whatever answers false has left
+ * one there: a callback of PageDB cannot return it. The transaction is to be aborted then. */
 #ifndef INGEST_BATCH_INGEST_BATCH_H
 #define INGEST_BATCH_INGEST_BATCH_H
 
@@ -219,7 +219,7 @@ typedef struct Batch {
     size_t n_pages;
     uint64_t *duplicate_of; /* per page: index, or PAGE_DB_NO_INDEX */
     uint64_t *near_of;      /* the same for pages whose text is nearly the same */
-    Result result;          /* of what went wrong inside a callback */
+    Result result;          /* the first failure */
 } Batch;
 
 /* Borrows everything. *totals are the saved ones; the batch counts on from there. RESULT_MEMORY:
@@ -227,8 +227,23 @@ typedef struct Batch {
 Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore *store,
                   CrawlLog *log, const CrawlTotals *totals, MDB_txn *txn, ParsedPage **pages,
                   size_t n_pages);
+/* What a step has come to. false: it has failed, or one before it. */
+static inline bool batch_note(Batch *batch, Result rc)
+{
+    batch->result = batch->result == RESULT_OK ? rc : batch->result;
+    return batch->result == RESULT_OK;
+}
+/* The same of a call of PageDB that returned rc. */
+bool batch_note_db(Batch *batch, int rc);
 /* The host's record as of this batch, to be changed; NULL: batch->result says why. */
 BatchHost *batch_host(Batch *batch, uint32_t id);
+/* It has n more URLs in its schedule, the best at this level (SCHEDULE_NO_LEVEL: none), of which
+ * the distributor is to hear. */
+void batch_host_gets(BatchHost *host, uint64_t n, unsigned level);
+/* It has its URLs again, and its visit state, if there is one, begins anew. */
+void batch_host_returns(BatchHost *host, uint64_t n, unsigned level);
+/* None of its URLs is to be fetched any more. */
+void batch_host_clear(BatchHost *host);
 /* Its name, terminated, into an empty buffer. RESULT_IO. */
 Result batch_host_name(Batch *batch, uint32_t id, Buffer *name);
 /* *first: the spelling that stands for a URL, which may be the URL; with options->dedup. */
@@ -237,8 +252,8 @@ Result batch_spell(Batch *batch, const char *url, const char **first);
 bool batch_find_host(Batch *batch, const char *url, uint32_t *id);
 /* The same of a group; only with IngestStore.groups. */
 BatchGroup *batch_group(Batch *batch, uint64_t key);
-/* The page of a result as it is stored. RESULT_DAMAGED: the database does not have it. */
-Result batch_stored(Batch *batch, const FetchResult *fetch, PageRef *page);
+/* A page as it is stored, without its URL. RESULT_DAMAGED: the database does not have it. */
+Result batch_stored(const Batch *batch, uint64_t index, PageRef *page);
 /* The result of a call of PageDB that returned rc. An error inside a callback takes precedence over
  * the error of PageDB. */
 Result batch_result_of(const Batch *batch, int rc);

@@ -29,9 +29,7 @@ Result host_move_close(Batch *batch, uint32_t id, bool *known)
     if (host == NULL) {
         return batch->result;
     }
-    host->cleared = true;
-    host->revived = false;
-    host->got_urls = 0;
+    batch_host_clear(host);
     if (host->record.state == HOST_MOVED) {
         return RESULT_OK;
     }
@@ -94,10 +92,7 @@ Result host_move_open(Batch *batch, uint32_t id)
     }
     host->record.state = HOST_ACTIVE;
     rc = schedule_unpark(batch->store->schedule, batch->txn, id, &urls, &level);
-    host->cleared = false;
-    host->revived = true; /* its visit state, if there is one, begins anew */
-    host->best_level = (uint8_t)level;
-    host->got_urls += (uint32_t)(urls < UINT32_MAX ? urls : UINT32_MAX);
+    batch_host_returns(host, urls, level);
     return rc;
 }
 
@@ -213,24 +208,21 @@ static bool page_move_is_over(const Batch *batch, const PageRef *page, bool was_
 Result page_move_leave(Batch *batch, const PageRef *page, uint16_t to)
 {
     bool was_held = false;
-    Result rc = release_held(batch, page, &was_held);
+    if (!batch_note(batch, release_held(batch, page, &was_held))) {
+        return batch->result;
+    }
     bool over = page_move_is_over(batch, page, was_held);
     bool counts = page->n_crawls > 0 || (page->level == PAGE_DB_NO_LEVEL && !was_held);
-    if (rc == RESULT_OK && was_held) {
-        BatchHost *host = batch_host(batch, page->host);
-        if (host == NULL) {
-            return batch->result;
-        }
+    BatchHost *host = was_held ? batch_host(batch, page->host) : NULL;
+    if (host != NULL) {
         host->record.urls -= host->record.urls > 0;
     }
-    if (rc == RESULT_OK) {
-        rc = page_move_unschedule(batch, page);
+    if (batch_note(batch, page_move_unschedule(batch, page)) &&
+        batch_note(batch, set_state(batch, page, counts ? page->status : 0, PAGE_DB_NO_LEVEL,
+                                    (uint8_t)(page->flags | STUB_FLAG)))) {
+        (void)batch_note(batch, send_record(batch, page, to, over));
     }
-    if (rc == RESULT_OK) {
-        rc = set_state(batch, page, counts ? page->status : 0, PAGE_DB_NO_LEVEL,
-                       (uint8_t)(page->flags | STUB_FLAG));
-    }
-    return rc == RESULT_OK ? send_record(batch, page, to, over) : rc;
+    return batch->result;
 }
 
 /* ---- taking ---- */

@@ -68,21 +68,17 @@ static Result is_replaced(Batch *batch, const PageRef *page, bool *replaced)
 static Result held_urls_schedule(Batch *batch, BatchHost *host, const PageRef *page, int32_t status,
                                  unsigned level)
 {
-    Result rc = batch_result_of(batch, page_db_set_state(batch->store->db, batch->txn, page->index,
-                                                         status, (uint8_t)level, 0));
-    if (rc == RESULT_OK) {
-        rc = schedule_put(batch->store->schedule, batch->txn, page->host, level, page->index);
-    }
+    bool is_done = batch_note_db(batch, page_db_set_state(batch->store->db, batch->txn, page->index,
+                                                          status, (uint8_t)level, 0)) &&
+                   batch_note(batch, schedule_put(batch->store->schedule, batch->txn, page->host,
+                                                  level, page->index));
     if (page->n_crawls == 0) { /* what was fetched is not queued, but visited again */
         host_groups_queued(batch, host);
     }
-    if (rc == RESULT_OK && !host_is_closed(&host->record)) {
-        if (host->got_urls == 0 || level < host->best_level) {
-            host->best_level = (uint8_t)level;
-        }
-        host->got_urls++;
+    if (is_done && !host_is_closed(&host->record)) {
+        batch_host_gets(host, 1, level);
     }
-    return rc;
+    return batch->result;
 }
 
 /* As it was before it was held. */
@@ -103,21 +99,13 @@ static Result schedule_again(Batch *batch, const HeldUrl *held, const PageRef *p
 Result held_urls_return(Batch *batch, uint64_t index, bool *under_way)
 {
     PageRef page;
-    Buffer text = {.limit = BUFFER_NO_LIMIT};
-    Result rc =
-        batch_result_of(batch, page_db_get(batch->store->db, batch->txn, index, &page, &text));
-    BatchHost *host = rc == RESULT_OK ? batch_host(batch, page.host) : NULL;
+    BatchHost *host =
+        batch_note(batch, batch_stored(batch, index, &page)) ? batch_host(batch, page.host) : NULL;
     *under_way = host != NULL && page.level != SCHEDULE_NO_LEVEL;
-    if (host == NULL) {
-        if (rc == RESULT_OK) {
-            rc = batch->result;
-        }
-    } else if (!*under_way && host->record.state != HOST_FULL) {
-        rc = held_urls_schedule(batch, host, &page, page.status,
-                                (unsigned)batch->options->config.schedule_levels - 1);
-    }
-    buffer_destroy(&text);
-    return rc;
+    return host == NULL || *under_way || host->record.state == HOST_FULL
+               ? batch->result
+               : held_urls_schedule(batch, host, &page, page.status,
+                                    (unsigned)batch->options->config.schedule_levels - 1);
 }
 
 Result held_urls_review(Batch *batch, const HeldUrl *held, const Filter *filter, Url *url,

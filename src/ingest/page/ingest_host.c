@@ -26,6 +26,12 @@ static void ingest_host_count_request(CrawlTotals *totals, const FetchResult *fe
     }
 }
 
+/* When the fetch ended. */
+static int64_t ingest_host_end_ms(const FetchResult *fetch)
+{
+    return fetch->cost.wall_start.us / 1000 + mono_ms_between(fetch->cost.start, fetch->cost.end);
+}
+
 static void count_fetch(HostRecord *record, const FetchResult *fetch)
 {
     int64_t wall_ms = fetch->cost.wall_start.us / 1000;
@@ -35,7 +41,7 @@ static void count_fetch(HostRecord *record, const FetchResult *fetch)
     record->bytes += fetch->cost.bytes;
     record->fetch_ms += (uint64_t)mono_ms_between(fetch->cost.start, fetch->cost.end);
     record->first_fetch_ms = record->first_fetch_ms == 0 ? wall_ms : record->first_fetch_ms;
-    record->last_fetch_ms = wall_ms + mono_ms_between(fetch->cost.start, fetch->cost.end);
+    record->last_fetch_ms = ingest_host_end_ms(fetch);
     if (fetch->answer.tls.verdict != TLS_NOT_KNOWN) {
         record->tls_version = fetch->answer.tls.version;
         record->tls_verdict = (uint16_t)fetch->answer.tls.verdict;
@@ -56,8 +62,7 @@ static void count_fetch(HostRecord *record, const FetchResult *fetch)
 static void note_health(HostRecord *record, const FetchResult *fetch)
 {
     const HostHealth *health = &fetch->host.health;
-    int64_t end_ms =
-        fetch->cost.wall_start.us / 1000 + mono_ms_between(fetch->cost.start, fetch->cost.end);
+    int64_t end_ms = ingest_host_end_ms(fetch);
     /* Results overtake each other: an answer is parsed while news of its host come at once. */
     if ((int16_t)(health->judgements - record->judgements) >= 0) {
         record->judgements = health->judgements;
@@ -97,8 +102,7 @@ void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch)
     }
     if (fetch->request.has_page && !fetch->request.check) {
         /* What is known of the URLs that will be tried again. */
-        int64_t end_ms =
-            fetch->cost.wall_start.us / 1000 + mono_ms_between(fetch->cost.start, fetch->cost.end);
+        int64_t end_ms = ingest_host_end_ms(fetch);
         bool stays = !fetch->final && !fetch->host.drop && !fetch->host.park;
         unsigned before = fetch->request.tries_before;
         unsigned after = stays ? fetch->request.tries : 0;
@@ -137,8 +141,7 @@ void ingest_host_note_wall(Batch *batch, BatchHost *host, HttpWall wall)
 Result ingest_host_note_robots(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
     HostRecord *record = &host->record;
-    int64_t end_ms =
-        fetch->cost.wall_start.us / 1000 + mono_ms_between(fetch->cost.start, fetch->cost.end);
+    int64_t end_ms = ingest_host_end_ms(fetch);
     uint32_t before = record->robots_version;
     batch->totals.robots_files++;
     record->robots_status = fetch->answer.status;
@@ -186,8 +189,7 @@ static Result ingest_host_set_aside_one(Batch *batch, BatchHost *host, const Fet
 {
     uint64_t urls = 0;
     HostState state = fetch->host.park ? HOST_PARKED : HOST_DROPPED;
-    int64_t now_ms =
-        fetch->cost.wall_start.us / 1000 + mono_ms_between(fetch->cost.start, fetch->cost.end);
+    int64_t now_ms = ingest_host_end_ms(fetch);
     Result rc =
         host_parking_set_aside(batch->store->schedule, batch->txn, host->host, &host->record, state,
                                (uint8_t)fetch->answer.class, now_ms, &urls);
@@ -206,17 +208,6 @@ static Result ingest_host_set_aside_one(Batch *batch, BatchHost *host, const Fet
     return rc;
 }
 
-/* The distributor hears of a host that has its URLs again. */
-static void note_return(BatchHost *host, uint64_t urls, unsigned level)
-{
-    host->cleared = false;
-    host->revived = true;
-    if (level < SCHEDULE_NO_LEVEL && (host->got_urls == 0 || level < host->best_level)) {
-        host->best_level = (uint8_t)level;
-    }
-    host->got_urls += urls > UINT32_MAX ? UINT32_MAX : (uint32_t)urls;
-}
-
 /* The visit state of an open host is made anew, from its record and with what is scheduled. */
 static Result ingest_host_begin_anew(Batch *batch, BatchHost *host, uint64_t *urls)
 {
@@ -226,7 +217,7 @@ static Result ingest_host_begin_anew(Batch *batch, BatchHost *host, uint64_t *ur
     if (rc == RESULT_OK) {
         rc = schedule_head(batch->store->schedule, batch->txn, host->host, NULL, &best, 1, &n);
     }
-    note_return(host, *urls, best.level);
+    batch_host_returns(host, *urls, best.level);
     return rc;
 }
 
@@ -246,9 +237,7 @@ Result ingest_host_set_aside(Batch *batch, BatchHost *host, uint64_t *urls)
     if (host_is_closed(&host->record)) {
         return RESULT_OK;
     }
-    host->cleared = true;
-    host->revived = false;
-    host->got_urls = 0;
+    batch_host_clear(host);
     batch->totals.hosts_dropped++;
     return host_parking_set_aside(batch->store->schedule, batch->txn, host->host, &host->record,
                                   HOST_DROPPED, FETCH_OK, wall_now().us / 1000, urls);
@@ -267,7 +256,7 @@ Result ingest_host_revive(Batch *batch, BatchHost *host, uint64_t *urls)
     }
     Result rc = host_parking_bring_back(batch->store->schedule, batch->txn, host->host,
                                         &host->record, urls, &level);
-    note_return(host, *urls, level);
+    batch_host_returns(host, *urls, level);
     return rc;
 }
 
@@ -277,9 +266,7 @@ static Result deny(Batch *batch, BatchHost *host, const char *rule, const char *
 {
     uint64_t urls = 0;
     host->record.state = HOST_DENIED;
-    host->cleared = true;
-    host->revived = false;
-    host->got_urls = 0;
+    batch_host_clear(host);
     Result rc = schedule_park(batch->store->schedule, batch->txn, host->host, &urls);
     LOG_INFO("ingest", "host denied", "id=%u host=%s rule=\"%s\" urls=%llu", host->host, name, rule,
              (unsigned long long)urls);
@@ -305,7 +292,7 @@ static Result ingest_host_judge(Batch *batch, BatchHost *host, const char *name,
     if (rule == NULL && host->record.state == HOST_DENIED) {
         host->record.state = HOST_ACTIVE;
         rc = schedule_unpark(batch->store->schedule, batch->txn, host->host, &urls, &level);
-        note_return(host, urls, level);
+        batch_host_returns(host, urls, level);
         LOG_INFO("ingest", "host allowed again", "id=%u host=%s urls=%llu", host->host, name,
                  (unsigned long long)urls);
     }
@@ -325,8 +312,11 @@ Result ingest_host_review(Batch *batch, uint32_t id, const IpAddress *address)
 {
     Buffer name = {.limit = BUFFER_NO_LIMIT};
     BatchHost *host = batch_host(batch, id);
-    Result rc = host == NULL ? batch->result : batch_host_name(batch, id, &name);
-    if (host != NULL && rc == RESULT_OK) {
+    if (host == NULL) {
+        return batch->result;
+    }
+    Result rc = batch_host_name(batch, id, &name);
+    if (rc == RESULT_OK) {
         rc = ingest_host_judge(batch, host, buffer_string(&name), address);
     }
     buffer_destroy(&name);
@@ -341,76 +331,74 @@ bool ingest_host_admit(Batch *batch, BatchHost *host, const PageRef *page)
         return true;
     }
     (void)snprintf(name, sizeof name, "%.*s", (int)(at.host_end - at.host), page->url + at.host);
-    batch->result = ingest_host_judge(batch, host, name, NULL);
-    return batch->result == RESULT_OK;
+    return batch_note(batch, ingest_host_judge(batch, host, name, NULL));
 }
 
 /* A fetching thread met a host that is denied. It may have been allowed since; then its visit state
  * begins anew. */
-static Result take_denial(Batch *batch, const FetchResult *fetch)
+static bool take_denial(Batch *batch, const FetchResult *fetch)
 {
-    const BatchHost *known = batch_host(batch, fetch->host.id);
-    Result rc = known == NULL ? batch->result
-                              : ingest_host_review(batch, fetch->host.id, &fetch->request.address);
-    BatchHost *host = rc == RESULT_OK ? batch_host(batch, fetch->host.id) : NULL;
-    if (host == NULL) {
-        return rc;
+    uint64_t urls = 0;
+    BatchHost *host = batch_host(batch, fetch->host.id);
+    if (host == NULL ||
+        !batch_note(batch, ingest_host_review(batch, host->host, &fetch->request.address))) {
+        return false;
     }
-    if (rc == RESULT_OK && host->record.state == HOST_ACTIVE && !host->revived) {
-        uint64_t urls = 0;
-        rc = ingest_host_begin_anew(batch, host, &urls);
-    }
-    return rc;
+    return host->record.state != HOST_ACTIVE || host->revived ||
+           batch_note(batch, ingest_host_begin_anew(batch, host, &urls));
 }
 
-static Result fill_hosts(Batch *batch)
+static bool fill_hosts(Batch *batch)
 {
     static const Refusal refusals[] = {[LIMIT_HOST_PAGES] = REFUSED_QUOTA,
                                        [LIMIT_DOMAIN_PAGES] = REFUSED_DOMAIN,
                                        [LIMIT_ADDRESS_PAGES] = REFUSED_ADDRESS,
                                        [LIMIT_ADDRESS_HOSTS] = REFUSED_ADDRESS};
-    Result rc = RESULT_OK;
     size_t place = 0;
     BatchHost *host = NULL;
-    while (rc == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
+    while (batch->result == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
         HostLimit limit = LIMIT_HOST_PAGES;
         if (host->record.state == HOST_ACTIVE && host_groups_have_enough(batch, host, &limit)) {
             uint64_t removed = 0;
             host->record.state = HOST_FULL;
             host->record.drop_class = (uint8_t)limit;
             host->cleared = true;
-            rc = schedule_clear_host(batch->store->schedule, batch->txn, host->host, &removed);
+            (void)batch_note(batch, schedule_clear_host(batch->store->schedule, batch->txn,
+                                                        host->host, &removed));
             batch->totals.refused[refusals[limit]] += removed;
             host_groups_left(batch, host, removed);
         }
-        if (rc == RESULT_OK) {
-            rc = batch->result;
-        }
     }
-    return rc;
+    return batch->result == RESULT_OK;
 }
 
-Result ingest_host_close(Batch *batch)
+/* A host that was given up is dropped, or rests when pages are visited again. */
+static bool ingest_host_give_up(Batch *batch, const FetchResult *fetch)
 {
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK; i++) {
+    BatchHost *host = batch_host(batch, fetch->host.id);
+    if (host == NULL || host->record.state != HOST_ACTIVE) {
+        return host != NULL;
+    }
+    if (batch->revisits == NULL || !revisits_rest(batch->revisits, &host->record)) {
+        return batch_note(batch, ingest_host_set_aside_one(batch, host, fetch));
+    }
+    batch->visits.rests++;
+    LOG_INFO("ingest", "host rests", "id=%u reason=%s url=%s", fetch->host.id,
+             fetch_class_name(fetch->answer.class),
+             fetch->request.url == NULL ? "-" : fetch->request.url);
+    return true;
+}
+
+bool ingest_host_close(Batch *batch)
+{
+    for (size_t i = 0; i < batch->n_pages; i++) {
         const FetchResult *fetch = batch->pages[i]->fetch;
         bool is_denied = fetch->host.deny && fetch->host.id != FETCH_NO_HOST;
-        rc = is_denied ? take_denial(batch, fetch) : RESULT_OK;
-        if (rc != RESULT_OK) {
-            break;
-        }
         bool is_over = fetch->host.drop || fetch->host.park;
-        BatchHost *host = is_over ? batch_host(batch, fetch->host.id) : NULL;
-        if (host != NULL && host->record.state == HOST_ACTIVE && batch->revisits != NULL &&
-            revisits_rest(batch->revisits, &host->record)) {
-            batch->visits.rests++;
-            LOG_INFO("ingest", "host rests", "id=%u reason=%s url=%s", fetch->host.id,
-                     fetch_class_name(fetch->answer.class),
-                     fetch->request.url == NULL ? "-" : fetch->request.url);
-        } else if (host != NULL && host->record.state == HOST_ACTIVE) {
-            rc = ingest_host_set_aside_one(batch, host, fetch);
+        if ((is_denied && !take_denial(batch, fetch)) ||
+            (is_over && !ingest_host_give_up(batch, fetch))) {
+            return false;
         }
     }
-    return rc == RESULT_OK ? fill_hosts(batch) : rc;
+    return fill_hosts(batch);
 }

@@ -44,6 +44,6 @@ Result ingest_host_review(Batch *batch, uint32_t id, const IpAddress *address);
 /* The same of a host that gets its first URL. False: batch->result says what went wrong. */
 bool ingest_host_admit(Batch *batch, BatchHost *host, const PageRef *page);
 /* Closes the hosts that were given up or have become full; after all results of the batch. */
-Result ingest_host_close(Batch *batch);
+bool ingest_host_close(Batch *batch);
 
 #endif

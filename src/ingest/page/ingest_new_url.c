@@ -193,29 +193,27 @@ static Result note_via(Batch *batch, const PageRef *page, const LinkRecord *arri
     return via_table_put(batch->cluster->vias, batch->txn, page->index, &via);
 }
 
-/* With Batch.cluster: hands a new URL over if another agent owns it. True when it did; *rc is then
- * what the PageSink returns. */
-static bool hand_over_new(Batch *batch, const PageRef *page, PageState *state, int *rc)
+/* With Batch.cluster: hands a new URL over if another agent owns it. True when it did, or something
+ * has failed. */
+static bool hand_over_new(Batch *batch, const PageRef *page, PageState *state)
 {
     IngestCluster *cluster = batch->cluster;
     ClusterSlot slot = ingest_cluster_slot(cluster, page->url, page->url_length);
     uint16_t owner = slot.to;
     const LinkRecord *arrival = ingest_cluster_arrival(cluster, page);
-    batch->result = note_via(batch, page, arrival);
-    *rc = batch->result == RESULT_OK ? 0 : -1;
+    bool is_noted = batch_note(batch, note_via(batch, page, arrival));
     bool is_done = arrival != NULL && arrival->done;
     bool is_ours = owner == cluster->self;
     bool awaits = is_ours && cluster_slot_is_moving(slot);
     state->flags = is_done ? DONE_FLAG : 0;
     if (is_ours && !awaits) {
-        return *rc != 0 || is_done;
+        return !is_noted || is_done;
     }
     state->flags |= STUB_FLAG;
     batch->shared.stubs++;
-    if (batch->result == RESULT_OK && !is_ours) {
-        batch->result = send_to_owner(batch, page, owner, arrival);
+    if (is_noted && !is_ours) {
+        (void)batch_note(batch, send_to_owner(batch, page, owner, arrival));
     }
-    *rc = batch->result == RESULT_OK ? 0 : -1;
     return true;
 }
 
@@ -242,18 +240,15 @@ int hand_over_improved(Batch *batch, const PageRef *improved)
         return 0;
     }
     const LinkRecord *arrival = ingest_cluster_best(batch->cluster, page.url, page.url_length);
-    Result rc = note_via(batch, &page, arrival);
-    if (rc == RESULT_OK && page_is_stub(&page)) {
-        rc = hand_over_complete(batch, &page, &url);
-        if (rc == RESULT_OK) {
-            uint16_t owner = ingest_cluster_owner(batch->cluster, page.url, page.url_length);
-            rc = owner == batch->cluster->self ? RESULT_OK
-                                               : send_to_owner(batch, &page, owner, arrival);
-        }
+    if (batch_note(batch, note_via(batch, &page, arrival)) && page_is_stub(&page) &&
+        batch_note(batch, hand_over_complete(batch, &page, &url))) {
+        uint16_t owner = ingest_cluster_owner(batch->cluster, page.url, page.url_length);
+        (void)batch_note(batch, owner == batch->cluster->self
+                                    ? RESULT_OK
+                                    : send_to_owner(batch, &page, owner, arrival));
     }
     buffer_destroy(&url);
-    batch->result = rc;
-    return rc == RESULT_OK ? 0 : -1;
+    return batch->result == RESULT_OK ? 0 : -1;
 }
 
 /* ---- New URL ---- */
@@ -294,19 +289,12 @@ static Refusal ingest_new_url_refuse(Batch *batch, const BatchHost *host, const 
                : REFUSALS;
 }
 
-int ingest_new_url(void *context, const PageRef *page, PageState *state)
+/* Refuses a new URL that is ours, or schedules it. */
+static bool ingest_new_url_judge(Batch *batch, const PageRef *page, PageState *state)
 {
-    Batch *batch = context;
-    int rc = 0;
-    if (batch->cluster != NULL && hand_over_new(batch, page, state, &rc)) {
-        return rc;
-    }
     BatchHost *host = batch_host(batch, page->host);
-    if (host == NULL) {
-        return -1;
-    }
-    if (host->record.urls == 0 && !ingest_host_admit(batch, host, page)) {
-        return -1;
+    if (host == NULL || (host->record.urls == 0 && !ingest_host_admit(batch, host, page))) {
+        return false;
     }
     /* Seeds are what the operator wants, trap or not. */
     TrapState trap = batch->traps == NULL || page->hop == 'M'
@@ -316,13 +304,13 @@ int ingest_new_url(void *context, const PageRef *page, PageState *state)
     const char *rule = refusal == REFUSALS ? host_groups_refuse(batch, host, page, &refusal)
                                            : refusal_name(refusal);
     if (batch->result != RESULT_OK) {
-        return -1;
+        return false;
     }
     if (rule != NULL) {
         batch->totals.refused[refusal]++;
         crawl_log_skipped(batch->log, page->url, page->url_length, refusal_status(refusal), rule,
                           (long)page->depth, NULL);
-        return 0;
+        return true;
     }
     const LinkRecord *arrival = arrival_of(batch, page);
     unsigned level = (unsigned)batch->options->config.schedule_levels - 1;
@@ -331,16 +319,19 @@ int ingest_new_url(void *context, const PageRef *page, PageState *state)
     }
     state->level = (uint8_t)level;
     page_db_looked_up(batch->store->db, 2); /* the host, and its schedule */
-    batch->result =
-        schedule_put(batch->store->schedule, batch->txn, page->host, level, page->index);
     host->record.urls++;
     host_groups_queued(batch, host);
-    if (host_is_closed(&host->record)) {
-        return batch->result == RESULT_OK ? 0 : -1; /* it waits with the others of its host */
+    if (!host_is_closed(&host->record)) { /* else it waits with the others of its host */
+        batch_host_gets(host, 1, level);
     }
-    if (host->got_urls == 0 || level < host->best_level) {
-        host->best_level = (uint8_t)level;
-    }
-    host->got_urls++;
-    return batch->result == RESULT_OK ? 0 : -1;
+    return batch_note(
+        batch, schedule_put(batch->store->schedule, batch->txn, page->host, level, page->index));
+}
+
+int ingest_new_url(void *context, const PageRef *page, PageState *state)
+{
+    Batch *batch = context;
+    bool is_done = (batch->cluster != NULL && hand_over_new(batch, page, state)) ||
+                   ingest_new_url_judge(batch, page, state);
+    return is_done && batch->result == RESULT_OK ? 0 : -1;
 }

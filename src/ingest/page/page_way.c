@@ -34,18 +34,17 @@ static Result linked_feeds_is_admitted(Batch *batch, const ParsedPage *page, con
                            (size_t)batch->limits.feeds_per_host, admitted);
 }
 
-static Result linked_feeds_drop(Batch *batch, ParsedPage *page)
+static bool linked_feeds_drop(Batch *batch, ParsedPage *page)
 {
     size_t kept = 0;
-    Result rc = RESULT_OK;
     if (batch->store->feeds == 0 || page->links.kinds == NULL) {
-        return RESULT_OK;
+        return true;
     }
     for (size_t i = 0; i < page->links.n; i++) {
         bool admitted = true;
         const char *url = page->links.list[i].url;
-        if (rc == RESULT_OK && link_kind_of_byte(page->links.kinds[i]) == LINK_FEED) {
-            rc = linked_feeds_is_admitted(batch, page, url, &admitted);
+        if (batch->result == RESULT_OK && link_kind_of_byte(page->links.kinds[i]) == LINK_FEED) {
+            (void)batch_note(batch, linked_feeds_is_admitted(batch, page, url, &admitted));
         }
         if (!admitted) {
             batch->totals.refused[REFUSED_FEEDS]++;
@@ -59,7 +58,7 @@ static Result linked_feeds_drop(Batch *batch, ParsedPage *page)
         kept++;
     }
     page->links.n = kept;
-    return rc;
+    return batch->result == RESULT_OK;
 }
 
 /* ---- Spelling ---- */
@@ -114,20 +113,17 @@ Result ingest_spell_records(Batch *batch, LinkRecord *records, size_t n)
 }
 
 /* When a URL may not be fetched: lets the next spelling of its key take its place. */
-static Result ingest_release_key(Batch *batch, const FetchResult *fetch)
+static bool ingest_release_key(Batch *batch, const FetchResult *fetch)
 {
-    bool forbidden = fetch->answer.status == STATUS_ROBOTS ||
-                     fetch->answer.status == STATUS_BLOCKED ||
-                     fetch->answer.status == STATUS_TRAP || fetch->answer.status == STATUS_SCOPE ||
-                     fetch->answer.status == STATUS_DENIED;
-    if (!batch->options->dedup.on || !forbidden) {
-        return RESULT_OK;
-    }
+    int32_t status = fetch->answer.status;
+    bool forbidden = status == STATUS_ROBOTS || status == STATUS_BLOCKED || status == STATUS_TRAP ||
+                     status == STATUS_SCOPE || status == STATUS_DENIED;
+    const char *url = fetch->request.url;
     Hash128 key;
-    Result rc = dedup_key(&batch->options->dedup, &batch->dedup, fetch->request.url,
-                          strlen(fetch->request.url), &key);
-    return rc == RESULT_OK ? dedup_release(batch->txn, batch->store->keys, &key, fetch->request.url)
-                           : rc;
+    return !batch->options->dedup.on || !forbidden ||
+           (batch_note(batch,
+                       dedup_key(&batch->options->dedup, &batch->dedup, url, strlen(url), &key)) &&
+            batch_note(batch, dedup_release(batch->txn, batch->store->keys, &key, url)));
 }
 
 /* ---- A page's way ---- */
@@ -161,7 +157,7 @@ static bool has_own_key(const Batch *batch, ContentKind kind)
            (batch->options->config.parse_duplicates != DUPLICATES_CONTENT && kind != CONTENT_BODY);
 }
 
-static Result forget_own_key(Batch *batch, const ParsedPage *page)
+static bool forget_own_key(Batch *batch, const ParsedPage *page)
 {
     BodyRows *bodies = batch->store->bodies;
     uint64_t index = page->fetch->request.index;
@@ -170,41 +166,42 @@ static Result forget_own_key(Batch *batch, const ParsedPage *page)
     body_print(page->fetch, ingest_duplicates_fingerprint(batch, page), now);
     Result rc = body_rows_get_own(bodies, batch->txn, index, old);
     if (rc != RESULT_OK || memcmp(old, now, sizeof old) == 0) {
-        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+        return batch_note(batch, rc == RESULT_NOT_FOUND ? RESULT_OK : rc);
     }
-    rc = body_rows_remove_own(bodies, batch->txn, index);
-    return rc == RESULT_OK ? body_rows_forget(bodies, batch->txn, old, index) : rc;
+    return batch_note(batch, body_rows_remove_own(bodies, batch->txn, index)) &&
+           batch_note(batch, body_rows_forget(bodies, batch->txn, old, index));
 }
 
 /* When the body of a page has changed: removes the entry that names this page as the original of
  * its old body. stored: the page before this visit; n_crawls is 0 when there was none. */
-static Result ingest_forget_body(Batch *batch, const ParsedPage *page, const PageRef *stored)
+static bool ingest_forget_body(Batch *batch, const ParsedPage *page, const PageRef *stored)
 {
     if (stored->n_crawls == 0) {
-        return RESULT_OK;
+        return true;
     }
     if (has_own_key(batch, content_hash_kind(stored->flags))) {
         return forget_own_key(batch, page);
     }
     if (stored->content_hash64 == ingest_duplicates_fingerprint(batch, page)[0]) {
-        return RESULT_OK;
+        return true;
     }
     /* The record has the first word only. */
     const uint64_t hash[2] = {stored->content_hash64, 0};
     uint64_t print[2];
     body_print(page->fetch, hash, print);
-    return body_rows_forget_word(batch->store->bodies, batch->txn, print[0],
-                                 page->fetch->request.index);
+    return batch_note(batch, body_rows_forget_word(batch->store->bodies, batch->txn, print[0],
+                                                   page->fetch->request.index));
 }
 
 /* Finds the page of this host that has the same body; when there is none, enters this page as the
  * original. *same_links: both pages have the same links, too. (A copy in another folder has the
  * same bytes, but its relative links lead elsewhere, and dropping it would lose pages that only it
  * leads to.) */
-static Result ingest_find_duplicate(Batch *batch, const ParsedPage *page, ContentKind kind,
-                                    uint64_t *original, bool *same_links)
+static bool ingest_find_duplicate(Batch *batch, const ParsedPage *page, ContentKind kind,
+                                  uint64_t *original, bool *same_links)
 {
     const FetchResult *fetch = page->fetch;
+    BodyRows *bodies = batch->store->bodies;
     const uint64_t *hash = ingest_duplicates_fingerprint(batch, page);
     BodyOwner owner = {.page = fetch->request.index, .links_hash = page->hashes.links};
     uint64_t print[2];
@@ -212,18 +209,18 @@ static Result ingest_find_duplicate(Batch *batch, const ParsedPage *page, Conten
     *original = PAGE_DB_NO_INDEX;
     *same_links = false;
     if (fetch->answer.status != 200 || (hash[0] | hash[1]) == 0) {
-        return RESULT_OK;
+        return true;
     }
     body_print(fetch, hash, print);
-    Result rc = body_rows_enter(batch->store->bodies, batch->txn, print, &owner, &found);
-    if (rc == RESULT_OK && found) {
+    if (!batch_note(batch, body_rows_enter(bodies, batch->txn, print, &owner, &found))) {
+        return false;
+    }
+    if (found) {
         *original = owner.page == fetch->request.index ? PAGE_DB_NO_INDEX : owner.page;
         *same_links = owner.links_hash == page->hashes.links;
     }
-    if (rc == RESULT_OK && !found && has_own_key(batch, kind)) {
-        rc = body_rows_put_own(batch->store->bodies, batch->txn, fetch->request.index, print);
-    }
-    return rc;
+    return found || !has_own_key(batch, kind) ||
+           batch_note(batch, body_rows_put_own(bodies, batch->txn, fetch->request.index, print));
 }
 
 Result page_way_find_near(Batch *batch, const ParsedPage *page, bool duplicate, uint64_t *near)
@@ -258,22 +255,26 @@ Result page_way_find_near(Batch *batch, const ParsedPage *page, bool duplicate, 
 
 /* ---- Ingest sink ---- */
 
+/* Its entry, if it has one, goes. */
+static bool page_way_leaves_schedule(Batch *batch, const PageRef *page)
+{
+    return page->level == SCHEDULE_NO_LEVEL ||
+           batch_note(batch, schedule_remove(batch->store->schedule, batch->txn, page->host,
+                                             page->level, page->index));
+}
+
 static int ingest_sink_on_crawled(void *context, const PageRef *before, const PageRef *after,
                                   uint8_t *level)
 {
     Batch *batch = context;
-    batch->n_begun++;
+    size_t write = batch->n_begun++;
     batch->begun = before->index;
     batch->visits.changed += after->n_changes > before->n_changes;
     *level = SCHEDULE_NO_LEVEL;
-    if (before->level != SCHEDULE_NO_LEVEL) {
-        batch->result = schedule_remove(batch->store->schedule, batch->txn, before->host,
-                                        before->level, before->index);
-    }
-    if (batch->result == RESULT_OK && batch->writes[batch->n_begun - 1].links_later) {
-        batch->result = ingest_sieve_add(batch, batch->n_begun - 1, after);
-    }
-    return batch->result == RESULT_OK ? 0 : -1;
+    bool is_done = page_way_leaves_schedule(batch, before) &&
+                   (!batch->writes[write].links_later ||
+                    batch_note(batch, ingest_sieve_add(batch, write, after)));
+    return is_done ? 0 : -1;
 }
 
 static int on_improved(void *context, const PageRef *page)
@@ -307,75 +308,59 @@ PageSink ingest_sink(Batch *batch)
 /* ---- archive: its WARC records ---- */
 
 /* Appends the records of a page, once: a batch that is tried again finds them there. */
-static Result archive(Batch *batch, ParsedPage *page)
+static bool archive(Batch *batch, ParsedPage *page)
 {
     Archive *files = batch->store->archive;
-    if (files == NULL || page->archive.group == NULL) {
-        return RESULT_OK;
-    }
-    Result rc = archive_append(files, page->archive.group);
-    if (rc == RESULT_OK) {
-        rc = archive_append(files, page->archive.picture);
-    }
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    return archive_remember(files, batch->txn, page->archive.group, page->fetch);
+    return files == NULL || page->archive.group == NULL ||
+           (batch_note(batch, archive_append(files, page->archive.group)) &&
+            batch_note(batch, archive_append(files, page->archive.picture)) &&
+            batch_note(batch,
+                       archive_remember(files, batch->txn, page->archive.group, page->fetch)));
 }
 
 /* ---- discover: the sitemaps that a robots.txt names ---- */
 
 /* The sitemaps that robots.txt names become pages of their own, found by nobody's link. */
-static Result page_way_discover(Batch *batch, const ParsedPage *page)
+static bool page_way_discover(Batch *batch, const ParsedPage *page)
 {
-    if (page->links.n == 0) {
-        return RESULT_OK;
-    }
     PageSink sink = ingest_sink(batch);
     LinkInfo *links = NULL;
-    Result rc = ingest_spell_links(batch, page, &links);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    return batch_result_of(batch,
-                           page_db_discover(batch->store->db, batch->txn, links, page->links.hops,
-                                            page->links.n, PAGE_DB_NO_INDEX, 0, &sink));
+    return page->links.n == 0 ||
+           (batch_note(batch, ingest_spell_links(batch, page, &links)) &&
+            batch_note_db(batch,
+                          page_db_discover(batch->store->db, batch->txn, links, page->links.hops,
+                                           page->links.n, PAGE_DB_NO_INDEX, 0, &sink)));
 }
 
 /* ---- give up: no answer, or a refusal ---- */
 
 /* Takes a page out of the schedule. */
-static Result page_way_unschedule(Batch *batch, const PageRef *page, int32_t status, uint8_t tries)
+static bool page_way_unschedule(Batch *batch, const PageRef *page, int32_t status, uint8_t tries)
 {
-    Result rc = page->level == SCHEDULE_NO_LEVEL
-                    ? RESULT_OK
-                    : schedule_remove(batch->store->schedule, batch->txn, page->host, page->level,
-                                      page->index);
-    return rc == RESULT_OK
-               ? batch_result_of(batch, page_db_set_state(batch->store->db, batch->txn, page->index,
-                                                          status, SCHEDULE_NO_LEVEL, tries))
-               : rc;
+    return page_way_leaves_schedule(batch, page) &&
+           batch_note_db(batch, page_db_set_state(batch->store->db, batch->txn, page->index, status,
+                                                  SCHEDULE_NO_LEVEL, tries));
 }
 
 /* A URL that is given up without an answer, or was refused: its entry leaves, its reason stays. */
-static Result page_way_give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
+static bool page_way_give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
     PageRef page;
-    Result rc = batch_stored(batch, fetch, &page);
-    if (rc == RESULT_OK) {
-        rc = page_way_unschedule(batch, &page,
-                                 page.n_crawls > 0 ? page.status : fetch->answer.status,
-                                 fetch->request.tries);
+    int32_t status = fetch->answer.status;
+    if (!batch_note(batch, batch_stored(batch, fetch->request.index, &page)) ||
+        !page_way_unschedule(batch, &page, page.n_crawls > 0 ? page.status : status,
+                             fetch->request.tries)) {
+        return false;
     }
-    if (fetch->answer.status == STATUS_ROBOTS) {
+    if (status == STATUS_ROBOTS) {
         batch->totals.refused[REFUSED_ROBOTS]++;
         host->record.robots_denied++;
-    } else if (fetch->answer.status == STATUS_TRAP) {
+    } else if (status == STATUS_TRAP) {
         batch->totals.refused[REFUSED_TRAP]++;
-    } else if (rc == RESULT_OK) {
-        rc = held_urls_hold(batch, fetch);
+    } else if (!batch_note(batch, held_urls_hold(batch, fetch))) {
+        return false;
     }
-    return rc == RESULT_OK ? ingest_release_key(batch, fetch) : rc;
+    return ingest_release_key(batch, fetch);
 }
 
 /* ---- confirm: the answer replaces nothing ---- */
@@ -387,18 +372,15 @@ static bool page_way_is_confirmation(const FetchResult *fetch)
 }
 
 /* The status of a page is that of what is stored of it. */
-static Result confirm(Batch *batch, const FetchResult *fetch)
+static bool confirm(Batch *batch, const FetchResult *fetch)
 {
     PageRef page;
+    uint64_t index = fetch->request.index;
     double time = (double)fetch->cost.wall_start.us / 1e6;
     batch->totals.pages++;
-    Result rc = batch_stored(batch, fetch, &page);
-    if (rc == RESULT_OK) {
-        rc = page_way_unschedule(batch, &page, page.status, 0);
-    }
-    return rc == RESULT_OK ? batch_result_of(batch, page_db_confirm(batch->store->db, batch->txn,
-                                                                    fetch->request.index, time))
-                           : rc;
+    return batch_note(batch, batch_stored(batch, index, &page)) &&
+           page_way_unschedule(batch, &page, page.status, 0) &&
+           batch_note_db(batch, page_db_confirm(batch->store->db, batch->txn, index, time));
 }
 
 /* ---- store: the answer is kept ---- */
@@ -410,7 +392,7 @@ static bool is_first_good(Batch *batch, const FetchResult *fetch)
     if (fetch->answer.status < 200 || fetch->answer.status >= 300) {
         return false;
     }
-    if (fetch->request.again && batch_stored(batch, fetch, &stored) != RESULT_OK) {
+    if (fetch->request.again && batch_stored(batch, fetch->request.index, &stored) != RESULT_OK) {
         return false;
     }
     return stored.status < 200 || stored.status >= 300;
@@ -418,43 +400,43 @@ static bool is_first_good(Batch *batch, const FetchResult *fetch)
 
 /* The links of a page as they are stored: none of one whose body is that of another page,
  * *original, unless that is wanted or they differ; spelled as the pages they lead to. */
-static Result find_links(Batch *batch, ParsedPage *page, ContentKind kind, uint64_t *original,
-                         PageLinks *links)
+static bool find_links(Batch *batch, ParsedPage *page, ContentKind kind, uint64_t *original,
+                       PageLinks *links)
 {
     bool same_links = false;
     LinkInfo *spelled = NULL;
-    Result rc = ingest_find_duplicate(batch, page, kind, original, &same_links);
+    if (!ingest_find_duplicate(batch, page, kind, original, &same_links)) {
+        return false;
+    }
     bool duplicate = *original != PAGE_DB_NO_INDEX;
     /* When the commit before this one failed while the sieve took the links, the sieve counts on
      * from a place in this list. What fills up meanwhile must not make the list shorter. */
     bool begun = page->links.ticket.number != 0;
     bool follow =
         begun || !duplicate || !same_links || batch->options->config.parse_follow_duplicates;
-    if (rc == RESULT_OK && follow && !begun) {
-        rc = host_groups_drop_links(batch, page);
-        if (rc == RESULT_OK) {
-            rc = linked_feeds_drop(batch, page);
-        }
+    if (follow && !begun &&
+        !(batch_note(batch, host_groups_drop_links(batch, page)) &&
+          linked_feeds_drop(batch, page))) {
+        return false;
     }
-    if (rc == RESULT_OK) {
-        rc = ingest_spell_links(batch, page, &spelled);
-    }
+    bool is_spelled = batch_note(batch, ingest_spell_links(batch, page, &spelled));
     *links = (PageLinks){.link_info = spelled, .n_links = follow ? page->links.n : 0};
-    return rc;
+    return is_spelled;
 }
 
 /* What its content hash is of: when it is to be rendered, of a document. */
-static Result page_way_judge(Batch *batch, ParsedPage *page, ContentKind *kind)
+static bool page_way_judge(Batch *batch, ParsedPage *page, ContentKind *kind)
 {
     const IngestRendering *rendering = batch->options->rendering;
     page->verdict.is_rendered = false;
     *kind = page->hashes.kind;
     if (page->verdict.need == PAGE_NEEDS_NOTHING || rendering == NULL) {
-        return RESULT_OK;
+        return true;
     }
-    Result rc = rendering->judge(rendering->context, batch, page, &page->verdict.is_rendered);
+    bool is_judged = batch_note(
+        batch, rendering->judge(rendering->context, batch, page, &page->verdict.is_rendered));
     *kind = page->verdict.is_rendered ? CONTENT_DOCUMENT : *kind;
-    return rc;
+    return is_judged;
 }
 
 static void count_stored(Batch *batch, BatchHost *host, const FetchResult *fetch, bool duplicate)
@@ -474,43 +456,38 @@ static void count_stored(Batch *batch, BatchHost *host, const FetchResult *fetch
  * dropped before it is decided whether the sieve takes them, because their number decides. Nothing
  * is added to Batch.writes before all steps are done: a write without its page would shift what the
  * sink counts. */
-static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
+static bool page_way_store(Batch *batch, size_t place, BatchHost *host)
 {
     ParsedPage *page = batch->pages[place];
     FetchResult *fetch = page->fetch;
+    uint64_t index = fetch->request.index;
+    uint64_t *original = &batch->duplicate_of[place];
     PageLinks links = {.n_links = 0};
     bool later = false;
     PageRef stored = {.n_crawls = 0};
     content_hash_of(page, page->hashes.kind, page->hashes.content);
     ContentKind kind = page->hashes.kind;
-    Result rc = fetch->request.again ? batch_stored(batch, fetch, &stored) : RESULT_OK;
-    if (rc == RESULT_OK) {
-        rc = page_way_judge(batch, page, &kind);
+    if ((fetch->request.again && !batch_note(batch, batch_stored(batch, index, &stored))) ||
+        !page_way_judge(batch, page, &kind)) {
+        return false;
     }
     bool other_hash = stored.n_crawls > 0 && content_hash_kind(stored.flags) != kind;
-    if (rc == RESULT_OK && kind == CONTENT_TEXT && batch->revisits != NULL) {
-        rc = revisits_learn_numbers(batch->revisits, batch, page);
+    bool learns = kind == CONTENT_TEXT && batch->revisits != NULL;
+    if ((learns && !batch_note(batch, revisits_learn_numbers(batch->revisits, batch, page))) ||
+        !ingest_forget_body(batch, page, &stored) ||
+        !find_links(batch, page, kind, original, &links)) {
+        return false;
     }
-    if (rc == RESULT_OK) {
-        rc = ingest_forget_body(batch, page, &stored);
+    bool duplicate = *original != PAGE_DB_NO_INDEX;
+    if (!batch_note(batch, page_way_find_near(batch, page, duplicate || kind == CONTENT_DOCUMENT,
+                                              &batch->near_of[place])) ||
+        !batch_note(batch, ingest_sieve_takes_later(batch, page, links.n_links, &later))) {
+        return false;
     }
-    if (rc == RESULT_OK) {
-        rc = find_links(batch, page, kind, &batch->duplicate_of[place], &links);
-    }
-    bool duplicate = batch->duplicate_of[place] != PAGE_DB_NO_INDEX;
-    if (rc == RESULT_OK) {
-        rc = page_way_find_near(batch, page, duplicate || kind == CONTENT_DOCUMENT,
-                                &batch->near_of[place]);
-    }
-    if (rc == RESULT_OK) {
-        rc = ingest_sieve_takes_later(batch, page, links.n_links, &later);
-    }
-    if (rc == RESULT_OK && batch->store->external != 0) {
-        rc = external_rows_put(batch->store->external, batch->txn, fetch->request.index,
-                               page->links.external, page->links.external_length);
-    }
-    if (rc != RESULT_OK) {
-        return rc;
+    if (batch->store->external != 0 &&
+        !batch_note(batch, external_rows_put(batch->store->external, batch->txn, index,
+                                             page->links.external, page->links.external_length))) {
+        return false;
     }
     if (kind == CONTENT_DOCUMENT) { /* that of the last document, until there is another one */
         page->hashes.content[0] = other_hash ? 0 : stored.content_hash64;
@@ -533,34 +510,32 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
                     .other_hash = other_hash,
                     .links_later = later};
     count_stored(batch, host, fetch, duplicate);
-    return RESULT_OK;
+    return true;
 }
 
 /* ---- the way ---- */
 
 /* It stays scheduled, and how often it has failed is kept; of a host that is set aside it begins
  * anew. */
-static Result keep_for_later(Batch *batch, const FetchResult *fetch)
+static bool keep_for_later(Batch *batch, const FetchResult *fetch)
 {
     PageRef page;
     uint8_t tries = fetch->host.drop || fetch->host.park ? 0 : fetch->request.tries;
     batch->totals.retries++;
-    Result rc = batch_stored(batch, fetch, &page);
-    if (rc != RESULT_OK || page.tries == tries) {
-        return rc;
-    }
-    return batch_result_of(batch, page_db_set_state(batch->store->db, batch->txn, page.index,
-                                                    page.status, page.level, tries));
+    return batch_note(batch, batch_stored(batch, fetch->request.index, &page)) &&
+           (page.tries == tries ||
+            batch_note_db(batch, page_db_set_state(batch->store->db, batch->txn, page.index,
+                                                   page.status, page.level, tries)));
 }
 
 /* The result of a scheduled URL. */
-static Result page_way_settle(Batch *batch, size_t place, BatchHost *host)
+static bool page_way_settle(Batch *batch, size_t place, BatchHost *host)
 {
     const FetchResult *fetch = batch->pages[place]->fetch;
     unsigned class = stats_status_class(fetch->answer.status);
     batch->totals.by_status[class] += fetch->kind == FETCHED_PAGE;
     if (fetch->request.check) {
-        return RESULT_OK;
+        return true;
     }
     if (!fetch->final) {
         return keep_for_later(batch, fetch);
@@ -574,7 +549,7 @@ static Result page_way_settle(Batch *batch, size_t place, BatchHost *host)
 }
 
 /* The stations that a result meets alone. */
-static Result page_way_take(Batch *batch, size_t place)
+static bool page_way_take(Batch *batch, size_t place)
 {
     ParsedPage *page = batch->pages[place];
     const FetchResult *fetch = page->fetch;
@@ -584,14 +559,13 @@ static Result page_way_take(Batch *batch, size_t place)
         return archive(batch, page);
     }
     if (fetch->kind == FETCHED_RENDERED) {
-        Result taken = archive(batch, page);
         const IngestRendering *rendering = batch->options->rendering;
-        return taken == RESULT_OK
-                   ? rendering->take(rendering->context, batch, page, &batch->duplicate_of[place])
-                   : taken;
+        return archive(batch, page) &&
+               batch_note(batch, rendering->take(rendering->context, batch, page,
+                                                 &batch->duplicate_of[place]));
     }
     if (fetch->host.has_places) {
-        return RESULT_OK; /* it only brought the batch */
+        return true; /* it only brought the batch */
     }
     if (fetch->host.id == FETCH_NO_HOST) {
         ingest_host_note_for_others(batch, fetch);
@@ -599,160 +573,165 @@ static Result page_way_take(Batch *batch, size_t place)
     }
     BatchHost *host = batch_host(batch, fetch->host.id);
     if (host == NULL) {
-        return batch->result;
+        return false;
     }
     page_db_looked_up(batch->store->db, RESULT_LOOK_UPS);
-    Result rc = archive(batch, page);
-    if (rc != RESULT_OK) {
-        return rc;
+    if (!archive(batch, page)) {
+        return false;
     }
     ingest_host_note(batch, host, fetch);
     ingest_host_note_wall(batch, host, page->verdict.wall);
     UsagePlace file = fetch->request.file;
     if (fetch->kind == FETCHED_ROBOTS && (file == USAGE_IN_TDM || usage_is_licence(file))) {
-        return ingest_host_note_usage_file(batch, host, fetch);
+        return batch_note(batch, ingest_host_note_usage_file(batch, host, fetch));
     }
     if (fetch->kind == FETCHED_ROBOTS) {
         batch->totals.by_status[0] += fetch->answer.status < 0;
-        rc = ingest_host_note_robots(batch, host, fetch);
-        return rc == RESULT_OK ? page_way_discover(batch, page) : rc;
+        return batch_note(batch, ingest_host_note_robots(batch, host, fetch)) &&
+               page_way_discover(batch, page);
     }
     if (!fetch->request.has_page) {
         batch->totals.by_status[0] +=
             !fetch->host.deny && !fetch->host.closed; /* a name that could not be resolved */
-        return RESULT_OK;
+        return true;
     }
     return page_way_settle(batch, place, host);
 }
 
 /* Pages, links and new URLs of all results in one sweep over the hashes. */
-static Result write_down(Batch *batch)
+static bool write_down(Batch *batch)
 {
     PageSink sink = ingest_sink(batch);
-    return batch->n_writes == 0
-               ? RESULT_OK
-               : batch_result_of(batch, page_db_write(batch->store->db, batch->txn, batch->writes,
-                                                      batch->n_writes, &sink));
+    return batch->n_writes == 0 ||
+           batch_note_db(batch, page_db_write(batch->store->db, batch->txn, batch->writes,
+                                              batch->n_writes, &sink));
 }
 
 /* ---- give back: pages that a wall has answered for ---- */
 
-static Result give_back_page(Batch *batch, uint64_t index)
+static bool give_back_page(Batch *batch, uint64_t index)
 {
     static char yes;
     bool under_way = false;
-    Result rc = held_urls_return(batch, index, &under_way);
-    if (rc != RESULT_OK || !under_way || batch->walled == NULL) {
-        return rc;
-    }
-    return map_put(batch->walled, map_key(index), &yes);
+    return batch_note(batch, held_urls_return(batch, index, &under_way)) &&
+           (!under_way || batch->walled == NULL ||
+            batch_note(batch, map_put(batch->walled, map_key(index), &yes)));
 }
 
 /* Results of one host may overtake each other at the parsing threads: a page whose own result comes
  * behind that of its wall is given back with it. With revisits each page is asked again anyhow. */
-static Result give_back(Batch *batch)
+static bool give_back(Batch *batch)
 {
-    Result rc = RESULT_OK;
     for (size_t i = 0; i < batch->n_pages && batch->revisits == NULL; i++) {
         const FetchResult *fetch = batch->pages[i]->fetch;
-        for (size_t j = 0; j < fetch->host.n_walled_pages && rc == RESULT_OK; j++) {
-            rc = give_back_page(batch, fetch->host.walled_pages[j]);
-        }
-    }
-    for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK && batch->walled != NULL; i++) {
-        const FetchRequest *request = &batch->pages[i]->fetch->request;
-        if (fetch_result_settles(batch->pages[i]->fetch) &&
-            map_remove(batch->walled, map_key(request->index)) != NULL) {
-            rc = give_back_page(batch, request->index);
-        }
-    }
-    return rc;
-}
-
-/* When each page is due again; schedule.mode = continuous. */
-static Result revisit(Batch *batch)
-{
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK && batch->revisits != NULL; i++) {
-        const FetchResult *fetch = batch->pages[i]->fetch;
-        if (fetch_result_settles(fetch)) {
-            rc = revisits_note(batch->revisits, batch, batch->pages[i]);
-            if (rc == RESULT_OK && batch->pages[i]->links.n_dates > 0) {
-                rc = revisits_take_signals(batch->revisits, batch, batch->pages[i]);
+        for (size_t j = 0; j < fetch->host.n_walled_pages; j++) {
+            if (!give_back_page(batch, fetch->host.walled_pages[j])) {
+                return false;
             }
         }
     }
-    return rc;
+    for (size_t i = 0; i < batch->n_pages && batch->walled != NULL; i++) {
+        const FetchRequest *request = &batch->pages[i]->fetch->request;
+        if (fetch_result_settles(batch->pages[i]->fetch) &&
+            map_remove(batch->walled, map_key(request->index)) != NULL &&
+            !give_back_page(batch, request->index)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* When each page is due again; schedule.mode = continuous. */
+static bool revisit(Batch *batch)
+{
+    Revisits *revisits = batch->revisits;
+    for (size_t i = 0; i < batch->n_pages && revisits != NULL; i++) {
+        const ParsedPage *page = batch->pages[i];
+        if (!fetch_result_settles(page->fetch)) {
+            continue;
+        }
+        if (!batch_note(batch, revisits_note(revisits, batch, page)) ||
+            (page->links.n_dates > 0 &&
+             !batch_note(batch, revisits_take_signals(revisits, batch, page)))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 Result page_way_apply(Batch *batch)
 {
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK; i++) {
-        rc = page_way_take(batch, i);
+    for (size_t i = 0; i < batch->n_pages; i++) {
+        if (!page_way_take(batch, i)) {
+            return batch->result;
+        }
     }
     /* The records of the hosts come last: the steps before count what is queued and crawled. */
-    static Result (*const steps[])(Batch *) = {write_down, give_back, revisit, ingest_host_close};
-    for (size_t i = 0; i < sizeof steps / sizeof *steps && rc == RESULT_OK; i++) {
-        rc = steps[i](batch);
+    if (write_down(batch) && give_back(batch) && revisit(batch) && ingest_host_close(batch) &&
+        batch->revisits != NULL) {
+        (void)batch_note(batch, revisits_end(batch->revisits, batch));
     }
-    return rc == RESULT_OK && batch->revisits != NULL ? revisits_end(batch->revisits, batch) : rc;
+    return batch->result;
 }
 
 /* ---- short cuts ---- */
 
 /* A seed that names a host which was set aside brings it back. */
-static Result revive_host_of(Batch *batch, const char *url)
+static bool revive_host_of(Batch *batch, const char *url)
 {
     uint32_t id = 0;
     uint64_t urls = 0;
     if (!batch_find_host(batch, url, &id)) {
-        return RESULT_OK;
+        return true;
     }
     BatchHost *host = batch_host(batch, id);
     if (host == NULL) {
-        return batch->result;
+        return false;
     }
     bool was_aside = host_is_aside(&host->record);
-    Result rc = ingest_host_revive(batch, host, &urls);
-    if (was_aside && rc == RESULT_OK) {
+    if (!batch_note(batch, ingest_host_revive(batch, host, &urls))) {
+        return false;
+    }
+    if (was_aside) {
         LOG_INFO("ingest", "a seed brings its host back", "id=%u urls=%llu url=%s", id,
                  (unsigned long long)urls, url);
     }
-    return rc;
+    return true;
 }
 
-static Result revive_hosts(Batch *batch, const LinkInfo *seeds, size_t n)
+static bool revive_hosts(Batch *batch, const LinkInfo *seeds, size_t n)
 {
     uint64_t entries = 0;
     uint64_t hosts = 0;
-    Result rc = schedule_parked_counts(batch->store->schedule, batch->txn, &entries, &hosts);
-    for (size_t i = 0; rc == RESULT_OK && hosts > 0 && i < n; i++) {
-        rc = revive_host_of(batch, seeds[i].url);
+    bool goes_on = batch_note(
+        batch, schedule_parked_counts(batch->store->schedule, batch->txn, &entries, &hosts));
+    for (size_t i = 0; goes_on && hosts > 0 && i < n; i++) {
+        goes_on = revive_host_of(batch, seeds[i].url);
     }
-    return rc;
+    return goes_on;
 }
 
 /* That they are seeds, and their tags. Those of other agents of a cluster are not here. */
-static Result note_seeds(Batch *batch, const LinkInfo *seeds, const char *const *tags, size_t n)
+static bool note_seeds(Batch *batch, const LinkInfo *seeds, const char *const *tags, size_t n)
 {
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < n && rc == RESULT_OK && batch->store->seeds != 0; i++) {
+    StaySet *stay = batch->options->stay;
+    for (size_t i = 0; i < n && batch->store->seeds != 0; i++) {
         uint64_t index = 0;
-        if (batch->options->stay != NULL && stay_set_add(batch->options->stay, seeds[i].url,
-                                                         strlen(seeds[i].url)) == RESULT_MEMORY) {
-            return RESULT_MEMORY;
+        const char *url = seeds[i].url;
+        if (stay != NULL && stay_set_add(stay, url, strlen(url)) == RESULT_MEMORY) {
+            return batch_note(batch, RESULT_MEMORY);
         }
-        int code =
-            page_db_find(batch->store->db, batch->txn, seeds[i].url, strlen(seeds[i].url), &index);
-        if (code == 0) {
-            rc = seed_rows_put(batch->store->seeds, batch->txn, index,
-                               tags == NULL ? NULL : tags[i]);
-        } else if (code != page_db_error_no_page) {
-            rc = batch_result_of(batch, code);
+        int code = page_db_find(batch->store->db, batch->txn, url, strlen(url), &index);
+        if (code == page_db_error_no_page) {
+            continue;
+        }
+        if (!batch_note_db(batch, code) ||
+            !batch_note(batch, seed_rows_put(batch->store->seeds, batch->txn, index,
+                                             tags == NULL ? NULL : tags[i]))) {
+            return false;
         }
     }
-    return rc;
+    return true;
 }
 
 Result page_way_seed(Batch *batch, const LinkInfo *seeds, const char *const *tags, size_t n,
@@ -761,26 +740,22 @@ Result page_way_seed(Batch *batch, const LinkInfo *seeds, const char *const *tag
     PageSink sink = ingest_sink(batch);
     uint64_t before = page_db_n_pages(batch->store->db, batch->txn);
     LinkInfo *spelled = NULL;
-    Result result = RESULT_OK;
     if (batch->options->dedup.on && n > 0) {
-        result = ingest_spell_seeds(batch, seeds, n, &spelled);
+        if (!batch_note(batch, ingest_spell_seeds(batch, seeds, n, &spelled))) {
+            return batch->result;
+        }
         seeds = spelled;
     }
-    if (result != RESULT_OK) {
-        return result;
-    }
-    uint8_t *hops = malloc(n == 0 ? 1 : n);
+    uint8_t *hops = arena_alloc(&batch->memory, n + 1);
     if (hops == NULL) {
         return RESULT_MEMORY;
     }
     memset(hops, 'M', n);
-    int rc =
-        page_db_discover(batch->store->db, batch->txn, seeds, hops, n, PAGE_DB_NO_INDEX, 0, &sink);
-    free(hops);
+    bool is_found = batch_note_db(batch, page_db_discover(batch->store->db, batch->txn, seeds, hops,
+                                                          n, PAGE_DB_NO_INDEX, 0, &sink));
     *added = page_db_n_pages(batch->store->db, batch->txn) - before;
-    result = batch_result_of(batch, rc);
-    if (result == RESULT_OK) {
-        result = note_seeds(batch, seeds, tags, n);
+    if (is_found && note_seeds(batch, seeds, tags, n)) {
+        (void)revive_hosts(batch, seeds, n);
     }
-    return result == RESULT_OK ? revive_hosts(batch, seeds, n) : result;
+    return batch->result;
 }

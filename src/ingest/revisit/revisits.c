@@ -52,15 +52,6 @@ typedef struct RevisitLine {
  */
 #define REVISIT_SIGNALS_MAX 10000u
 
-/* The distributor is told that the host has something to do. */
-static void note_url(BatchHost *host, unsigned level)
-{
-    if (!host->got_urls || level < host->best_level) {
-        host->best_level = (uint8_t)level;
-    }
-    host->got_urls++;
-}
-
 static Result schedule_page(const RevisitLine *line, const Batch *batch, BatchHost *host,
                             const PageRef *page)
 {
@@ -69,7 +60,7 @@ static Result schedule_page(const RevisitLine *line, const Batch *batch, BatchHo
                                              REVISIT_LEVEL, 0) != page_db_error_ok) {
         rc = RESULT_FULL;
     }
-    note_url(host, REVISIT_LEVEL);
+    batch_host_gets(host, 1, REVISIT_LEVEL);
     return rc;
 }
 
@@ -103,7 +94,7 @@ static Result revisit_line_admit(const RevisitLine *line, const Batch *batch, Ba
                                  const PageRef *page, const RevisitDue *due)
 {
     if (page->level != SCHEDULE_NO_LEVEL) { /* since before the start, or it was cleared */
-        note_url(host, page->level);
+        batch_host_gets(host, 1, page->level);
         return schedule_put(line->schedule, batch->txn, page->host, page->level, page->index);
     }
     uint64_t n = 0;
@@ -191,16 +182,13 @@ static Result revisit_signal_take(const RevisitLine *line, Batch *batch, const L
     const char *url = date->url;
     PageRef page;
     RevisitNote note;
-    Buffer scratch = {.limit = BUFFER_NO_LIMIT};
     uint64_t index = 0;
     *follows = false;
     int code = page_db_find(line->db, batch->txn, url, strlen(url), &index);
     if (code != page_db_error_ok) {
         return code == page_db_error_no_page ? RESULT_OK : RESULT_DAMAGED;
     }
-    code = page_db_get(line->db, batch->txn, index, &page, &scratch);
-    buffer_destroy(&scratch);
-    if (code != page_db_error_ok) {
+    if (batch_stored(batch, index, &page) != RESULT_OK) {
         return RESULT_DAMAGED;
     }
     if (page.n_crawls == 0) {

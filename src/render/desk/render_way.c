@@ -219,7 +219,7 @@ static Result way_wait(RenderWay *way, Batch *batch, ParsedPage *page, RenderJob
     PageRef stored;
     Result rc = ingest_spell_links(batch, page, &links);
     if (rc == RESULT_OK) {
-        rc = batch_stored(batch, fetch, &stored);
+        rc = batch_stored(batch, fetch->request.index, &stored);
     }
     if (rc == RESULT_OK) {
         rc = batch_result_of(batch,
@@ -336,7 +336,7 @@ static Result way_rewrite(Batch *batch, ParsedPage *page, const WayLinks *all)
     PageWrite write = {.page = &crawled, .link_hops = all->hops, .link_kinds = all->kinds};
     uint64_t near = PAGE_DB_NO_INDEX;
     PageRef stored;
-    Result rc = batch_stored(batch, page->fetch, &stored);
+    Result rc = batch_stored(batch, page->fetch->request.index, &stored);
     if (rc != RESULT_OK) {
         return rc;
     }
