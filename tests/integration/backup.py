@@ -105,6 +105,27 @@ def killed_at_any_instant(report, path):
     report.equal(f"killed at one of {calls} calls, the next backup is whole", wrong, [])
 
 
+def what_a_power_cut_leaves(report, path):
+    """The power is cut when the backup has said that it is done, and nothing is on the disk that was not synced."""
+    path = os.path.realpath(path)
+    directory, to, log = path + "/crawl", path + "/backup", path + "/log"
+    tools = os.path.abspath(harness.OUT) + "/crash"
+    with harness.Web(path, hosts=8, addresses=8, pages=150) as web:
+        harness.crawl(web, directory, *OPTIONS, "--no-warc")  # links to its files are not recorded
+    answer = harness.run([RAGNO, "backup", directory, to],
+                         env={**os.environ, "IO_DIR": to, "IO_RECORD": log, "LD_PRELOAD": tools + "/io_shim.so"})
+    report.equal("the backup is made", answer.returncode, 0)
+    count = harness.run([f"{tools}/power_cut", log, "count"]).stdout.strip()
+    for mode in ("drop", "random"):
+        replayed, back = f"{path}/{mode}", f"{path}/back-{mode}"
+        os.mkdir(replayed)
+        harness.run([f"{tools}/power_cut", log, "replay", count, mode, "1", to, replayed])
+        answer = ragno("restore", replayed, back)
+        report.equal(f"{mode}: it can be restored", answer.returncode, 0)
+        report.equal(f"{mode}: and is whole", ragno("verify", back).returncode, 0)
+        report.equal(f"{mode}: with all its pages", pages(back), pages(directory))
+
+
 def each_night(report, path):
     """What is shipped for cron: two places in turn, of which one is whole at any time."""
     directory, to = path + "/crawl", path + "/nights"
@@ -140,4 +161,4 @@ def each_night(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(beside_a_crawl, again_and_again, killed_at_any_instant, each_night)
+    harness.main(beside_a_crawl, again_and_again, killed_at_any_instant, what_a_power_cut_leaves, each_night)

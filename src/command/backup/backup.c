@@ -275,7 +275,7 @@ static Result backup_database(Backup *backup)
     }
     int code = lmdb_env_open(&env, from.text, MDB_RDONLY, PAGE_DIRECTORY_MAX_TABLES, 0);
     if (code == 0) {
-        code = mdb_env_copy2(env, to.text, MDB_CP_COMPACT);
+        code = lmdb_env_copy(env, to.text, MDB_CP_COMPACT);
     }
     if (code == 0) {
         code = backup_read_end(backup, to.text);

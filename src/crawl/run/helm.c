@@ -10,7 +10,7 @@
 #include "crawl/fault.h"
 #include "crawl/parts/wires.h"
 #include "logs/crawl_log_line.h"
-#include "store/archive/warc_files.h"
+#include "store/lmdb/lmdb_result.h"
 #include "report/write/report_words.h"
 
 /* ---- Checkpoint ---- */
@@ -21,10 +21,9 @@ static void *checkpoint_main(void *argument)
     Path target;
     thread_step("copying the database");
     (void)file_path(&target, "%s/crawl.mdb", checkpoint->draft.text);
-    checkpoint->code = mdb_env_copy2(checkpoint->env, target.text, 0);
-    if (checkpoint->code == 0 && (warc_files_sync_directory(target.text) != RESULT_OK ||
-                                  rename(checkpoint->draft.text, checkpoint->path.text) != 0)) {
-        checkpoint->code = errno == 0 ? EIO : errno;
+    checkpoint->code = lmdb_env_copy(checkpoint->env, target.text, 0);
+    if (checkpoint->code == 0 && rename(checkpoint->draft.text, checkpoint->path.text) != 0) {
+        checkpoint->code = errno;
     }
     atomic_store(&checkpoint->is_done, true);
     checkpoint->ring(checkpoint->context);

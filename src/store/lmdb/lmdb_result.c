@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/core/varint.h"
+#include "base/memory/file.h"
 #include "base/thread/log.h"
 
 Result lmdb_code(int rc)
@@ -73,6 +74,20 @@ int lmdb_env_open(MDB_env **env, const char *path, unsigned flags, unsigned max_
         rc = mdb_env_set_mapsize(*env, map_bytes);
     }
     return rc == 0 ? lmdb_env_enter(*env, path, flags, LMDB_FILE_MODE) : rc;
+}
+
+int lmdb_env_copy(MDB_env *env, const char *folder, unsigned flags)
+{
+    Path path;
+    int rc = mdb_env_copy2(env, folder, flags);
+    int fd = rc == 0 ? open(file_path(&path, "%s/data.mdb", folder), O_RDONLY | O_CLOEXEC) : -1;
+    if (rc == 0 && (fd < 0 || fsync(fd) != 0 || file_sync_folder(folder) != RESULT_OK)) {
+        rc = EIO;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return rc;
 }
 
 Result lmdb_table_open(MDB_dbi *table, MDB_txn *txn, const char *name, unsigned flags)

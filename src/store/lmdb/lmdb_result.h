@@ -25,6 +25,9 @@ int lmdb_env_enter(MDB_env *env, const char *path, unsigned flags, mdb_mode_t mo
  * says. An LMDB code; *env is to be closed unless it is NULL. */
 int lmdb_env_open(MDB_env **env, const char *path, unsigned flags, unsigned max_tables,
                   size_t map_bytes);
+/* mdb_env_copy2 into a folder, and the copy is synced, which LMDB leaves to its callers. An LMDB
+ * code. */
+int lmdb_env_copy(MDB_env *env, const char *folder, unsigned flags);
 /* Opens a table. RESULT_NOT_FOUND: the transaction only reads, and there is no such table. */
 Result lmdb_table_open(MDB_dbi *table, MDB_txn *txn, const char *name, unsigned flags);
 
