@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/uio.h>
 
+#include "store/best_first/bf_scheduler.h"
 #include "store/frequency/freq_scheduler.h"
 #include "store/pages/page_db_read.h"
 #include "store/pages/page_db_open.h"
@@ -17,6 +18,7 @@ ssize_t pwrite(int fd, const void *bytes, size_t length, off_t offset);
 ssize_t pwritev(int fd, const struct iovec *parts, int n, off_t offset);
 
 static bool sync_fails;
+static unsigned syncs_found_full; /* the next ones find the disk full */
 static size_t n_syncs;
 static bool writes_are_short;
 
@@ -24,6 +26,11 @@ int fdatasync(int fd)
 {
     (void)fd;
     n_syncs++;
+    if (syncs_found_full > 0) {
+        syncs_found_full--;
+        errno = ENOSPC;
+        return -1;
+    }
     if (sync_fails) {
         errno = EIO;
         return -1;
@@ -118,7 +125,27 @@ static void calls_of_the_documented_library_share_syncs(void)
     CU_ASSERT_EQUAL(n_syncs, 1);
 }
 
+/* It has room again at once, as after the map has grown. */
+static void a_reload_whose_commit_found_the_disk_full_goes_over_its_pages_again(void)
+{
+    PageDB *db = open_durable("reload");
+    BFScheduler *sch = NULL;
+    BFSchedulerCounts counts;
+    CU_ASSERT_EQUAL(add(db, "http://a.test/"), page_db_error_ok);
+    CU_ASSERT_EQUAL_FATAL(bf_scheduler_new(&sch, db, NULL), bf_scheduler_error_ok);
+    syncs_found_full = 1;
+    CU_ASSERT_EQUAL(bf_scheduler_reload(sch), bf_scheduler_error_ok);
+    CU_ASSERT_EQUAL(syncs_found_full, 0);
+    CU_ASSERT_EQUAL(bf_scheduler_counts(sch, &counts), bf_scheduler_error_ok);
+    CU_ASSERT_EQUAL(counts.scheduled, 1);
+    bf_scheduler_delete(sch);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+    folder_remove(path);
+}
+
 UNIT_MAIN("failed_sync",
+          {"a reload whose commit found the disk full goes over its pages again",
+           a_reload_whose_commit_found_the_disk_full_goes_over_its_pages_again},
           {"calls of the documented library share syncs",
            calls_of_the_documented_library_share_syncs},
           {"after a failed sync nothing is committed until it is opened anew",

@@ -244,6 +244,13 @@ BFSchedulerError bf_scheduler_counts(BFScheduler *sch, BFSchedulerCounts *counts
 
 /* ---- Adding crawled pages ---- */
 
+/* Three locks, always in this order: bf_begin opens the transaction (LMDB has one writer) and takes
+ * `commits`, bf_commit takes `mutex` once the commit is on the disk, bf_end lets both go. In
+ * between the front is told. So it hears of commits in their order, and a request for leases, which
+ * needs `mutex` alone, waits for no commit. Its snapshot may have a commit of which the front hears
+ * afterwards. That does no harm: an entry that is in the window, or leased, is offered once more
+ * and stays as it is, and one that is not there is withdrawn. */
+
 typedef struct BFBatch {
     BFScheduler *sch;
     const CrawledPage *const *pages;
@@ -692,8 +699,10 @@ static BFSchedulerError bf_reload_some(BFScheduler *sch, uint64_t *first, bool *
     code = bf_commit(sch, txn);
     bf_front_clear(sch->state->front);
     bf_end(sch->state);
-    *first = end;
-    *is_end = end == n_pages;
+    if (code == bf_scheduler_error_ok) {
+        *first = end;
+        *is_end = end == n_pages;
+    }
     return code;
 }
 
