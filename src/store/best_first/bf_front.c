@@ -18,6 +18,14 @@
  * Invariants: all entries of the host in order below `complete_to` are in the window, or leased.
  * Errors: RESULT_MEMORY, and those of the schedule. */
 
+/* The entries of a host, in the order of the schedule:
+ *
+ *   a b   taken, or withdrawn          c d e   the window        f g h ...   on disk alone
+ *         [0, begin)                           [begin, end)      ^ complete_to
+ *
+ * complete_to is a bound, not an entry: when the window is empty, no entry of the host is better
+ * than it. So a host that was never read stands in the heap of the unread under the best that it
+ * might have, and is read only when that is better than what others have for certain. */
 #define BF_WINDOW_COMPLETE UINT64_MAX /* complete_to: nothing is left on disk */
 
 typedef struct BFWindow {
@@ -560,7 +568,9 @@ static Result run_clock(BFFront *front, double now_s)
 }
 
 /* Whether what is not in memory may be better than host (NULL: better than nothing), and is worth a
- * read: one that is needed always is, one that only may change the order while effort lasts. */
+ * read: one that is needed always is, one that only may change the order while effort lasts. So a
+ * request of any size reads a bounded number of windows beyond those that it needs, and when the
+ * effort is used up it hands out what is best in memory. */
 static bool is_worth(BFFront *front, const BFHost *host, bool is_better, unsigned cost)
 {
     if (host == NULL || !is_better) {

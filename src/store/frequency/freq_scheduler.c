@@ -103,7 +103,8 @@ FreqSchedulerError freq_scheduler_add(FreqScheduler *sch, const CrawledPage *pag
 
 /* ---- Requests ---- */
 
-/* One request while it is filled. */
+/* One request while it is filled. Pages that must wait keep their places, so each request passes
+ * over them anew: FREQ_SCHEDULER_PASSED_MAX bounds what that costs, and ends the request. */
 typedef struct Taking {
     const FreqScheduler *sch;
     MDB_txn *txn;
@@ -407,7 +408,8 @@ FreqSchedulerError freq_algo_simple(PageDB *db, MMapArray **freqs, const char *p
 #define UNSEEN_CHANGES 0.5
 
 /* Gives a page its frequency. A page that is scheduled keeps its turn: the share of the way to its
- * next visit that it has left. A new one enters at clock. */
+ * next visit that it has left. A new one enters at clock. So a load may be repeated at any time,
+ * and a page whose frequency has not changed stays where it is, but for the rounding of a float. */
 static int load_page(const FreqScheduler *sch, MDB_txn *txn, double clock, uint64_t index,
                      double freq)
 {
