@@ -427,6 +427,10 @@ static void judge_learned(AuditFetch *fetch, AuditFindings *findings)
     }
 }
 
+/* A request is judged by what the ones before it have left in its host and its address, and then
+ * leaves the same for the next (audit_pauses_remember): when it ended, what its line says is owed
+ * from then on, and what the settings asked for. The next one is held to what the line says; that
+ * the line does not say too little is judged here, where the settings of its time are known. */
 AuditPause audit_pauses_add(AuditPauses *pauses, AuditFetch *fetch, AuditFindings *findings)
 {
     AuditPause pause = {.host = -1, .host_owed = -1, .address = -1, .address_owed = -1};
@@ -524,7 +528,14 @@ static Result copy(const Config *config, Config **out)
     return RESULT_OK;
 }
 
-/* Fills in epochs, from the last change to the first. */
+/* Fills in epochs, from the last change to the first:
+ *
+ *        list[n - 3]           list[n - 2]           list[n - 1]         now
+ *   epochs[2]  |   epochs[1]       |    epochs[0]        |    config      |
+ *
+ * Each is made from the one after it by taking one change back, so it is right only if that one is:
+ * where a change does not fit what came of it, or the line does not say what was before, everything
+ * earlier is dark (dark_until), and nothing is judged by it. */
 static Result go_back(AuditDelays *delays)
 {
     Result rc = RESULT_OK;

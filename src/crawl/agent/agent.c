@@ -485,6 +485,10 @@ static void agent_judge_denied(Helm *helm, CrawlStore *store)
     }
 }
 
+/* All threads but this one have ended when the figures are read: times, summary and seeds are those
+ * of the last commit, and nothing moves under them. Operators who are connected get their answers
+ * before the control socket closes (desk_close), and the summary comes behind, because a crawl of
+ * many hosts takes a while to sum up. */
 static int end_run(Watch *watch, CrawlStore *store)
 {
     Helm *helm = &watch->helm;
@@ -523,6 +527,8 @@ static int end_run(Watch *watch, CrawlStore *store)
     return helm->status;
 }
 
+/* From here on there is one way out: a failure to start sets the helm to stop, and watch_crawl and
+ * end_run take apart whatever part of the crawl runs. So every thread is ended by parts_stop. */
 static int agent_crawl(const AgentOptions *options, CrawlStore *store, AgentParts *parts,
                        int signals)
 {

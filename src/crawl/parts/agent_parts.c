@@ -594,6 +594,14 @@ void parts_reopen_logs(AgentParts *parts)
     crawl_log_reopen(parts->log);
 }
 
+/* A part is stopped when all that hand it work have stopped, so nothing is handed to a part that is
+ * gone, and what has been fetched is committed:
+ *
+ *   fetchers, resolver, renderers --> parsers --> classifier --> ingest
+ *        '-------- visit states, answers, notices of commits ------'----> frontier
+ *
+ * The frontier is last, although fetchers get their work from it: since parts_drain it gives none,
+ * but takes back visit states, and hears of the last commits. */
 void parts_stop(AgentParts *parts)
 {
     scoring_stop(parts->scoring);
