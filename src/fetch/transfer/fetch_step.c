@@ -234,6 +234,14 @@ static void learn_pace(const FetchRules *rules, VisitState *visit_state, FetchRe
     result->cost.pace = politeness->pace;
 }
 
+/* The steps before the judgement may change the class of the answer, so their order counts: a part
+ * of the last try becomes an answer; a redirect that sets a cookie is no answer yet; and a wall is
+ * looked for in what is an answer still. The pace comes before the judgement, too, because the
+ * delay that the host is owed is the learned one (fetch_step_end_of).
+ *
+ * Behind it, each URL leaves the step in one of four ways: final, and out of the window; deferred;
+ * at the head of the window, to be tried when the host may be asked again; or with its host, which
+ * is set aside. Only the first takes it out of the schedule. */
 static PolitenessVerdict conclude_page(const FetchRules *rules, VisitState *visit_state,
                                        FetchResult *result)
 {
@@ -582,6 +590,9 @@ static bool rests_for_costs(const FetchRules *rules, VisitState *visit_state, Mo
     return true;
 }
 
+/* The order of the questions: what needs no look at a URL first (costs, hours, what another agent
+ * has told); then askers, so that nobody waits in a circle; then the URLs, by the operator's rules
+ * even while robots.txt is unknown. When no URL is left by these, robots.txt is not asked for. */
 FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
                               const FetchRefused *refused)
 {

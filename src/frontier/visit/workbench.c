@@ -347,7 +347,16 @@ static void spare_lease(Workbench *workbench, WorkbenchEntry *entry, MonoTime ti
 
 /* ---- places ---- */
 
-/* Puts an entry that changed where invariants 2, 3, 5 and 6 want it. */
+/* Puts an entry that changed where invariants 2, 3, 5 and 6 want it, the first that applies:
+ *
+ *   it is acquired                        NOWHERE   until workbench_release
+ *   a visit state is ready, and so is     DUE       until it is acquired; LEASING, without a lease,
+ *   the address                                     until there is news of it
+ *   none is queued                        RESTING   until its next fetch; then it is forgotten
+ *   any other                             WAITING   for the address, or its first visit state
+ *
+ * A due entry whose next visit state only waits stands in `news` as well: that one may be of a
+ * better level, or of a standing that the entry has no place for, when its time has come. */
 static Result place_entry(Workbench *workbench, WorkbenchEntry *entry, MonoTime now)
 {
     displace(workbench, entry);
@@ -534,7 +543,8 @@ bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime n
         leave_entry(visit_state);
         visit_state->place = VISIT_STATE_REFILLING;
     }
-    /* No memory to place the entry: it stays findable by address and is placed at the next add. */
+    /* Without memory the entry stands nowhere, though what is queued in it stays. It is found by
+     * its address, and placed when a visit state of that address is added. */
     (void)place_entry(workbench, entry, now);
     return keep;
 }
