@@ -124,7 +124,7 @@ static bool open_pack(PagePackEditor *e, uint64_t index)
     uint64_t number = index / PAGE_PACK_RECORDS;
     MDB_val record;
     if (e->open && e->key == number) {
-        return true;
+        return e->rows.code == 0;
     }
     page_packs_flush(e);
     e->rows.key = (MDB_val){sizeof number, &number};
