@@ -78,6 +78,8 @@ def delay_and_seeds(report, path):
         answer = crawl.ask("host", host, "delay", "1h")
         report.check("one host is slowed", answer.returncode == 0 and "3600000" in
                      crawl.ask("host", host).stdout, answer.stderr + crawl.ask("host", host).stdout)
+        told = crawl.ask("host", f"http://{host}").stdout
+        report.check("by its origin it is told, too", "3600000" in told, told)
         changed = f'key=politeness.host_delay site="{host}" old="" new="1h" from="operator" uid='
         report.check("so the log says", changed in crawl.log(), crawl.log()[-900:])
         bound = [line.split()[-1] for line in crawl.ask("host", host).stdout.splitlines() +

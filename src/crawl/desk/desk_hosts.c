@@ -129,9 +129,7 @@ void desk_set(Desk *desk, const DeskRequest *request)
         desk_misunderstand(desk, request, "set: expected SECTION.KEY=VALUE or SECTION.KEY VALUE");
         return;
     }
-    size_t length =
-        equals == NULL ? strlen(request->words[1]) : (size_t)(equals - request->words[1]);
-    (void)buffer_append(&name, request->words[1], length);
+    (void)buffer_append(&name, request->words[1], strcspn(request->words[1], "="));
     desk_change(desk, request, "", buffer_string(&name), text, &answer);
     buffer_destroy(&name);
     buffer_destroy(&answer);
@@ -269,12 +267,24 @@ static void desk_hosts_tell_time(HostLook *look, const char *what, int64_t ms)
     }
 }
 
+/* "www.example.org" of "http://www.example.org:81". */
+static void desk_hosts_name_of(const char *host, Buffer *name)
+{
+    const char *start = strstr(host, "://");
+    start = start == NULL ? host : start + 3;
+    size_t length = *start == '[' ? strcspn(start, "]") + 1 : strcspn(start, ":/");
+    (void)buffer_append(name, start, length);
+}
+
 /* The delays of the host, with [site] sections, and which of them binds. */
 static void tell_delays(HostLook *look, int64_t crawl_delay_ms)
 {
     Config values;
+    Buffer name = {.limit = BUFFER_NO_LIMIT};
     ControlClient client = look->request->client;
-    site_values_of(look->desk->helm->options->config, look->name, &values);
+    desk_hosts_name_of(look->name, &name);
+    site_values_of(look->desk->helm->options->config, buffer_string(&name), &values);
+    buffer_destroy(&name);
     int64_t most = values.politeness_crawl_delay_max;
     desk_say(look->desk, client, "%-12s %lld ms", "delay", (long long)values.politeness_host_delay);
     desk_say(look->desk, client, "%-12s %lld ms", "of address",
@@ -342,15 +352,6 @@ static void show_host(Desk *desk, const DeskRequest *request)
     } else {
         desk_ok(desk, request);
     }
-}
-
-/* "www.example.org" of "http://www.example.org:81". */
-static void desk_hosts_name_of(const char *host, Buffer *name)
-{
-    const char *start = strstr(host, "://");
-    start = start == NULL ? host : start + 3;
-    size_t length = *start == '[' ? strcspn(start, "]") + 1 : strcspn(start, ":/");
-    (void)buffer_append(name, start, length);
 }
 
 void desk_host(Desk *desk, const DeskRequest *request)
