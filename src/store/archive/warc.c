@@ -93,6 +93,14 @@ static Result discard(Recovery *recovery, const WarcFile *file)
     return rc;
 }
 
+/* What becomes of a file named .open, by its number and the committed end (warc_end_of):
+ *
+ *     committed whole: its index   | goes on: what is behind   | unknown to the database: removed,
+ *     is made, .open goes          | committed.offset goes     | or set aside when it is not ours
+ *   -------------------------------+---------------------------+---------------------------->
+ * serial committed.file              committed.file
+ *
+ * Journals are never synced, and so never trusted here: each is made anew from the records. */
 static Result recover_file(Recovery *recovery, const WarcFile *file, WarcCurrent *current)
 {
     uint64_t end = warc_end_of(&recovery->committed, file->serial);
@@ -545,6 +553,8 @@ Result warc_append(Warc *warc, const WarcGroup *group, WarcPosition *position)
 
 Result warc_sync(Warc *warc, WarcEnd *end)
 {
+    /* Behind a rotation, until the next file is started, serial and synced are those of the file
+     * that was ended: its end is the end. */
     const OpenFile *file = &warc->file;
     Result rc = has_file(warc) ? warc_sync_file(warc) : RESULT_OK;
     if (rc != RESULT_OK) {

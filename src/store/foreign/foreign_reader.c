@@ -476,7 +476,8 @@ static Result find_start(ForeignReader *reader)
 }
 
 /* Makes n bytes of the present record be there. *cut: it ends before, at the end of the file or
- * where the next one begins. */
+ * where the next one begins. A record may be cut into members by its writer, so the end of a member
+ * is not that of the record unless the next member begins with a record of its own. */
 static Result need(ForeignReader *reader, size_t n, bool *cut)
 {
     size_t length = 0;
@@ -768,6 +769,10 @@ static bool find_word(ForeignReader *reader)
     return found != NULL;
 }
 
+/* Where reading goes on after damage, the first of these: the record of the next member, if `need`
+ * has met it; behind the next "\nWARC/" of this member; the next member, when it begins with a
+ * record; the next place in the file that looks like the beginning of a member. Each turn of the
+ * loop takes bytes or leaves a member behind, so it ends however the file is broken. */
 Result foreign_reader_pass(ForeignReader *reader)
 {
     size_t length = 0;

@@ -503,6 +503,11 @@ static int make_txn_manager(PageDB *db)
     return page_db_error_ok;
 }
 
+/* The order of opening: the directory, which gives a file its name only when it is whole; the
+ * claim, before LMDB takes its lock; the environment, whose file is looked at before the first
+ * transaction, because reading behind the end of a mapped file that was cut kills the process; the
+ * manager, by which all transactions go; the tables; the journal, which is one of them. Whatever
+ * fails, the caller has a PageDB with the words of the error, and page_db_delete takes it apart. */
 int page_db_open(PageDB **db, const char *path, const PageDBOptions *options)
 {
     static const PageDBOptions defaults = {.map_bytes = 0};
@@ -572,6 +577,8 @@ PageDBError page_db_new(PageDB **db, const char *path)
     return code;
 }
 
+/* The packed copy takes its place when the environment is closed, and the claim goes behind that:
+ * no other PageDB of this process may open the file that is about to be replaced. */
 PageDBError page_db_delete(PageDB *db)
 {
     if (db == NULL) {
