@@ -277,7 +277,7 @@ bool import_payloads_get(ImportPayloads *payloads, const WarcDigest *digest, War
     return slot != NULL;
 }
 
-/* A free slot, with room for so many bytes: the bodies that were asked for least lately go. */
+/* A free slot, with room for `bytes` of body: the bodies that were asked for least lately go. */
 static ImportPayload *import_payloads_room(ImportPayloads *payloads, size_t bytes)
 {
     for (;;) {
@@ -518,6 +518,10 @@ static bool names_original(const ForeignRecord *record, MapKey *key)
     return is_named;
 }
 
+/* The list of orphans has two parts: [0, n_old), those of the reading before, in the order in which
+ * their files are read, so the next one is always known (is_next_orphan); and behind it those that
+ * are still orphans in this reading. import_run_again drops the first part. */
+
 /* Keeps the place of a revisit for the next reading. In a further one it has its place already. */
 static Result orphan_keep(ImportFile *file)
 {
@@ -611,6 +615,8 @@ static Result find_payload(ImportFile *file, WarcBytes *body)
     if (import_payloads_get(&run->payloads, &digest, body)) {
         return RESULT_OK;
     }
+    /* The archive is asked by what is committed of it, and the original may be in this batch. So an
+     * orphan that the cache does not have costs a commit. */
     Result rc = import_store_commit(run->store);
     if (rc != RESULT_OK) {
         return rc;
