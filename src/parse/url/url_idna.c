@@ -5,12 +5,11 @@
 
 #include "parse/url/url_encode.h"
 
-/* ICU does the mapping, normalization, Punycode and checks; it lies in memory already, because
- * libxml2 needs it. What is here is where the URL standard is laxer than ICU, and what UTS 46 has
- * said of single characters only since its revision for Unicode 16, so that a name is the same one
- * with the ICU of every Debian. libidn2 is not used for it: it applies IDNA 2008 on top of UTS 46
- * and so refuses names that browsers open (emoji, "a--b" beside a non-ASCII letter, long labels).
- */
+/* ICU does the mapping, normalization, Punycode and checks. What is here is where the URL standard
+ * is laxer than ICU, and what UTS 46 has said of single characters only since its revision for
+ * Unicode 16, so that a name is the same one with the ICU of every Debian. libidn2 is not used for
+ * it: it applies IDNA 2008 on top of UTS 46 and so refuses names that browsers open (emoji, "a--b"
+ * beside a non-ASCII letter, long labels). */
 
 #define IDNA_MAX_BYTES 4096 /* a name has 253 at most; bounds the quadratic steps of Punycode */
 
