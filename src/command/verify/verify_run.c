@@ -1,6 +1,8 @@
 #include "command/verify/verify_run.h"
 #include "base/core/hash.h"
 #include "base/memory/bits.h"
+#include "command/text/text_source.h"
+#include "parse/host/authority.h"
 #include "parse/url/url.h"
 
 #include <fcntl.h>
@@ -173,14 +175,9 @@ void verify_companion(Verify *verify, const char *file, const WarcRecord *record
 static bool verify_records_is_robots(WarcBytes uri)
 {
     static const char path[] = "/robots.txt";
-    size_t n = sizeof path - 1;
-    const char *authority = memmem(uri.bytes, uri.length, "://", 3);
-    const char *slash =
-        authority == NULL
-            ? NULL
-            : memchr(authority + 3, '/', (size_t)(uri.bytes + uri.length - authority - 3));
-    return slash != NULL && (size_t)(uri.bytes + uri.length - slash) == n &&
-           memcmp(slash, path, n) == 0;
+    size_t end = authority_of(uri.bytes, uri.length).end;
+    return uri.length - end == sizeof path - 1 &&
+           memcmp(uri.bytes + end, path, uri.length - end) == 0;
 }
 
 static MapKey url_key(const char *url, size_t length)
@@ -193,24 +190,17 @@ static MapKey url_key(const char *url, size_t length)
 static Result note_errand(Verify *verify, const WarcRecord *record)
 {
     HttpHeader header;
-    HttpField field;
-    if (!record->is_http || record->http.status < 300 || record->http.status > 399 ||
-        http_header_parse(&header, record->block.bytes, record->http.header_length) != RESULT_OK ||
-        !http_header_find(&header, "Location", &field)) {
-        return RESULT_OK;
-    }
     Url base = {.href = NULL};
     Url target = {.href = NULL};
-    Result rc = url_parse(&base, NULL, record->uri.bytes, record->uri.length);
-    if (rc == RESULT_OK) {
-        rc = url_parse(&target, &base, field.value, field.value_length);
-    }
-    if (rc == RESULT_OK) {
+    Result rc = RESULT_OK;
+    if (record->is_http &&
+        http_header_parse(&header, record->block.bytes, record->http.header_length) == RESULT_OK &&
+        text_redirect_of(&header, record->http.status, record->uri, &base, &target)) {
         rc = map_put(&verify->errands, url_key(target.href, target.length), verify);
     }
     url_destroy(&base);
     url_destroy(&target);
-    return rc == RESULT_MEMORY ? rc : RESULT_OK;
+    return rc;
 }
 
 bool verify_is_errand(const Verify *verify, WarcBytes uri)

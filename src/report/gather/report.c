@@ -340,19 +340,6 @@ static Result report_hosts_read(ReportHosts *hosts, PageDB *db)
 
 /* ---- Report ---- */
 
-static Result read_totals(Report *report)
-{
-    MDB_txn *txn = NULL;
-    MDB_dbi crawl = 0;
-    if (page_db_txn_begin(report->db, true, &txn) != page_db_error_ok) {
-        return RESULT_IO;
-    }
-    report->has_totals = mdb_dbi_open(txn, "crawl", 0, &crawl) == MDB_SUCCESS &&
-                         ingest_kept_read(txn, crawl, KEPT_TOTALS, &report->totals) == RESULT_OK;
-    page_db_txn_abort(report->db, txn);
-    return RESULT_OK;
-}
-
 static Result report_complain(Result rc, const char *what, Buffer *error)
 {
     if (rc != RESULT_OK) {
@@ -361,13 +348,17 @@ static Result report_complain(Result rc, const char *what, Buffer *error)
     return rc;
 }
 
-static Result read_renders(Report *report)
+/* The counters of the crawl, and those of its renderings. */
+static Result report_read_counters(Report *report)
 {
     MDB_txn *txn = NULL;
+    MDB_dbi crawl = 0;
     RenderTable *table = NULL;
     if (page_db_txn_begin(report->db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
+    report->has_totals = mdb_dbi_open(txn, "crawl", 0, &crawl) == MDB_SUCCESS &&
+                         ingest_kept_read(txn, crawl, KEPT_TOTALS, &report->totals) == RESULT_OK;
     Result rc = render_table_open(&table, txn);
     if (rc == RESULT_OK) {
         rc = render_table_totals(table, txn, &report->renders);
@@ -387,15 +378,12 @@ Result report_gather(Report *report, const char *directory, PageDB *db, WallTime
         rc = report_complain(watched, "status.log", error);
     }
     if (rc == RESULT_OK) {
-        rc = report_complain(read_totals(report), "the counters", error);
+        rc = report_complain(report_read_counters(report), "the counters", error);
     }
     if (rc == RESULT_OK) {
         rc = report_hosts_read(&report->hosts, db);
         report->has_hosts = rc == RESULT_OK;
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : report_complain(rc, "the hosts", error);
-    }
-    if (rc == RESULT_OK) {
-        rc = report_complain(read_renders(report), "the renderings", error);
     }
     if (rc == RESULT_OK) {
         rc = report_complain(report_graph_read(&report->graph, db, broken), "the pages", error);
