@@ -140,8 +140,11 @@ $(OUT)/%.o: %.c $(OUT)/flags.list
 	@echo '  CC  $<' >&2
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
-# The status page is put into this object by the assembler.
-$(OUT)/src/crawl/web/web_files.o: $(wildcard src/crawl/web/files/*)
+# The status page, the style of a report, and the usage of a command, NAME.txt beside NAME.c, are put into these objects by
+# the assembler.
+$(OUT)/src/crawl/web/web.o: $(wildcard src/crawl/web/files/*)
+$(OUT)/src/report/write/report_html.o: src/report/write/report.css
+$(foreach text,$(wildcard src/command/*.txt src/command/*/*.txt),$(eval $(OUT)/$(text:.txt=.o): $(text)))
 
 $(OUT)/libragno.a: $(call objects,$(LIB_SRC)) $(OUT)/libragno.list
 	$(archive)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "audit/audit_text.h"
+#include "base/memory/embed.h"
 #include "crawl/command_line.h"
 #include "crawl/when.h"
 #include "crawl/crawl_view.h"
@@ -14,24 +15,7 @@ typedef struct AuditCommand {
     bool json;
 } AuditCommand;
 
-static const char audit_usage[] =
-    "usage: ragno audit DIR [OPTION]...\n"
-    "Proves from crawl.log that no host and no address was asked too soon and that nothing "
-    "was\n"
-    "fetched that robots.txt forbade. Prints breaches with their lines, and the closest "
-    "calls.\n"
-    "With --host or --ip, first every request, with its time, and the robots.txt that was in\n"
-    "force: to be attached to an answer to a complaint.\n"
-    "  --host HOST    requests of this host and what is below it; also a URL of it, "
-    "HOST:PORT,\n"
-    "                 an address, or a pattern such as '*.example.org'\n"
-    "  --ip ADDRESS   requests of this address, or of a range such as 192.0.2.0/24\n"
-    "  --day DAY      requests of one day (UTC): 2026-01-31, today, yesterday\n"
-    "  --since TIME   later ones: 2026-01-31, 2026-01-31T12:00, or how long ago: 6h, 2d\n"
-    "  --until TIME   earlier ones\n"
-    "  --log FILE     instead of DIR/crawl.log; FILE.1, FILE.2.gz ... are read, too\n"
-    "  --json         the figures and breaches as one JSON object\n"
-    "Exit: 0 no breach, 1 a breach, 2 wrong usage, 3 there is no log.\n";
+EMBED(audit_usage, "src/command/audit_command.txt");
 
 static int audit_command_complain(const char *option, const char *value, const char *expected)
 {

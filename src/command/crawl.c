@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory/embed.h"
 #include "command/forget/forget.h"
 #include "command/forget/forget_order.h"
 #include "crawl/agent/agent.h"
@@ -24,54 +25,7 @@ typedef struct Line {
     bool version;
 } Line;
 
-static const char crawl_usage_text[] =
-    "usage: ragno [crawl] [OPTION]... [URL]...\n"
-    "Crawls from the URLs; resumes when DIR holds a crawl.\n"
-    "ragno --contact https://example.org/bot -D example.org https://www.example.org/\n\n"
-    "  -i, --input-file FILE     seeds, one URL per line, '#' comments, '-' = stdin\n"
-    "  -d, --dir DIR             everything the crawl keeps (default ./crawl)\n"
-    "  -n, --new                 start anew: refuse a DIR that holds a crawl\n"
-    "  -c, --config FILE         INI file          -s, --set SECTION.KEY=VALUE\n"
-    "      --contact URL         who crawls; needed outside loopback\n"
-    "  -U, --user-agent STRING   -H, --header 'NAME: VALUE'\n"
-    "  -w, --wait TIME           between two fetches from a host (default 5s)\n"
-    "      --ip-wait TIME        between two fetches from an address (1s)\n"
-    "  -j, --connections N       transfers at once (256)\n"
-    "  -l, --depth N             links from a seed at most (20)\n"
-    "  -t, --tries N             attempts at a URL at most\n"
-    "  -D, --domains LIST        only these hosts and below; --exclude-domains LIST\n"
-    "      --stay host|domain|directory    only where the seeds are\n"
-    "      --accept-regex RE     only URLs in which RE is found; --reject-regex RE\n"
-    "      --page-requisites     and what pages need to be shown: images, styles, scripts\n"
-    "      --sitemap-only        only what sitemaps and feeds list; a seed may be one\n"
-    "      --max-pages N  -Q, --quota BYTES  --max-duration TIME\n"
-    "      --no-warc             keep no WARC files;  --warc-max-size BYTES\n"
-    "  -o, --log FILE            crawl log (default DIR/crawl.log)\n"
-    "  -q, --quiet  -v, --verbose  --progress[=auto|always|never]\n"
-    "      --print-config[=sample]  --help-config[=WORD]  --test-config\n"
-    "  -h, --help  -V, --version\n\n"
-    "Other commands (ragno COMMAND --help):\n"
-    "  ragno status DIR [--json]              ragno audit DIR [--host HOST]\n"
-    "  ragno report DIR [--html] [-o FILE]    ragno why DIR URL\n"
-    "  ragno consent DIR URL|HOST [--usage U] ragno consent DIR --changed\n"
-    "  ragno top DIR                          ragno ctl DIR pause|resume|... (help)\n"
-    "  ragno db DIR info|dump|find|get|links|path|hosts|schedule\n"
-    "  ragno export DIR pages|text|links|hosts|warc|wacz\n"
-    "  ragno import -d DIR FILE.warc.gz...    ragno verify DIR\n"
-    "  ragno render DIR\n"
-    "  ragno rank DIR pagerank|hits           ragno schedule DIR freq|refused\n"
-    "  ragno plan DIR                         ragno plan -i SEEDS\n"
-    "  ragno forget DIR HOST|URL...           ragno backup DIR TO\n"
-    "  ragno restore FROM DIR                 ragno complaint DIR URL|HOST|ADDRESS\n"
-    "  ragno compare A B                      ragno cluster init|status\n"
-    "  ragno identity new|show|directory|addresses\n"
-    "  ragno check "
-    "charset|config|database|digest|dns|filter|links|page|render|retries|robots|sitemap|url\n\n"
-    "Exit: 0 finished, 1 internal error, 2 usage or configuration, 3 input or output,\n"
-    "4 no network or name server, 11 signal, 13 second signal, 14 page or byte limit,\n"
-    "15 time limit, 16 disk nearly full, 17 DIR is in use, damaged or of another version,\n"
-    "18 only hosts that failed were left, 19 no seed could be fetched, 20 all that is left is\n"
-    "denied. Manuals: ragno(1), ragno.ini(5)\n";
+EMBED(crawl_usage_text, "src/command/crawl.txt");
 
 void crawl_usage(FILE *out)
 {

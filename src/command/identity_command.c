@@ -3,25 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory/embed.h"
 #include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 #include "fetch/identity/message_signature.h"
 #include "report/write/report_html.h"
 
-static const char identity_usage[] =
-    "usage: ragno identity new FILE             makes a key (Ed25519, PEM, mode 0600)\n"
-    "       ragno identity show FILE            its id, and how it is used\n"
-    "       ragno identity directory [--purpose TEXT] [--ranges URL] [-c FILE]\n"
-    "                      [-s SEC.KEY=VALUE]... [FILE]...\n"
-    "                                           what to publish for those who verify "
-    "signatures,\n"
-    "                                           and who asks, for what, whether pages are "
-    "rendered\n"
-    "       ragno identity addresses ADDRESS... what to publish for those who go by "
-    "addresses\n"
-    "       ragno identity page [--purpose TEXT] [--ranges URL] [-c FILE] [-s SEC.KEY=VALUE]...\n"
-    "                                           a page about the crawler, for crawl.contact\n"
-    "Without FILE it is crawl.signature_key, without --purpose crawl.usages.\n";
+EMBED(identity_usage, "src/command/identity_command.txt");
 
 static int identity_command_usage(FILE *out, int status)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/embed.h"
 #include "cluster/mass/mass.h"
 #include "cluster/message/membership.h"
 #include "crawl/command_line.h"
@@ -126,22 +127,7 @@ typedef struct RankedPage {
     uint64_t index;
 } RankedPage;
 
-static const char rank_usage[] =
-    "usage: ragno rank DIR pagerank|hits [OPTION]...\n"
-    "  --top N            pages to print, best first (default 20; 0 = all)\n"
-    "  --damping D        PageRank: share of the surfer's steps that follow links "
-    "(default 0.85)\n"
-    "  --precision P      largest change of a score, relative to it, at the end "
-    "(default 1e-4)\n"
-    "  --cross-host       only links from one host to another count\n"
-    "  --content-scores   weigh pages with the content scores of the crawl "
-    "(score.rules)\n"
-    "One line a page: its score (hits: as authority, as hub) and its URL. A page that\n"
-    "is only known by links has one field more: never crawled. In the directory of an\n"
-    "agent of a cluster PageRank is that of the whole crawl, for the agent's own pages;\n"
-    "standard error says what was heard from which other agent, and when.\n"
-    "Exit status: 1 when the precision was not reached, or there are no content "
-    "scores.\n";
+EMBED(rank_usage, "src/command/rank.txt");
 
 /* 0, an exit status, or COMMAND_HELPED. */
 static int rank_parse(RankCommand *command, int argc, char **argv)

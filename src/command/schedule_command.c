@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/embed.h"
 #include "command/schedule_plan.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
@@ -354,21 +355,7 @@ typedef struct FreqCommand {
 
 #define SCALE_NONE (-1.0)
 
-static const char schedule_usage[] =
-    "usage: ragno schedule DIR freq --default FREQ [--scale S]\n"
-    "       ragno schedule DIR freq --rules FILE [--default FREQ]\n"
-    "       ragno schedule DIR freq --print [--top N]\n"
-    "       ragno schedule DIR plan [--visits N]\n"
-    "       ragno schedule DIR refused [--only FILTER]\n"
-    "       ragno schedule DIR revive [HOST...]\n"
-    "Builds the revisit schedule of a crawl from its crawled pages; tells what a budget of\n"
-    "visits comes to (plan --help); schedules what was refused when it was found (refused\n"
-    "--help); or brings hosts back that were dropped or parked (revive --help).\n"
-    "  --default FREQ  visits per second, or an interval: 90s 15m 6h 2d\n"
-    "  --scale S       visit S times as often as a page was seen to change\n"
-    "  --rules FILE    lines of: REGEX, blanks, and an interval or xN\n"
-    "  --print         due time, visits per second and URL, in order of turn; the time is\n"
-    "                  seconds since 1970, or from now on when just built\n";
+EMBED(schedule_usage, "src/command/schedule_command.txt");
 
 static int schedule_command_complain(const char *what)
 {

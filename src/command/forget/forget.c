@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/memory/embed.h"
 #include "command/forget/forget_order.h"
 #include "crawl/command_line.h"
 #include "crawl/control/control_link.h"
@@ -37,22 +38,6 @@ static int forget_status(const ForgetOrder *forget, Result rc)
     }
 }
 
-int forget_finish(const char *directory, bool quiet)
-{
-    ForgetOrder order;
-    CrawlStore store = {.lock = -1};
-    forget_order_init(&order, directory);
-    order.quiet = quiet;
-    Result rc = crawl_store_lock(&store, directory, false, &order.error);
-    if (rc == RESULT_OK) {
-        rc = forget_order_run(&order);
-    }
-    int status = forget_status(&order, rc);
-    forget_order_destroy(&order);
-    crawl_store_close(&store);
-    return status;
-}
-
 static Result forget_stopped(ForgetOrder *forget, bool has_target)
 {
     Result rc = RESULT_OK;
@@ -67,29 +52,36 @@ static Result forget_stopped(ForgetOrder *forget, bool has_target)
     return rc == RESULT_OK ? forget_order_run(forget) : rc;
 }
 
-int forget_expired(const char *directory, const char *crawl_log, WallTime before, bool quiet)
+/* What waits there, or, with a time, what is older. */
+static int forget_alone(const char *directory, WallTime before, bool quiet)
 {
-    Path path;
-    WallTime oldest;
     ForgetOrder order;
     CrawlStore store = {.lock = -1};
-    if (crawl_log_oldest(crawl_log != NULL ? crawl_log
-                                           : file_path(&path, "%s/crawl.log", directory),
-                         &oldest) != RESULT_OK ||
-        oldest.us >= before.us) {
-        return 0;
-    }
     forget_order_init(&order, directory);
     order.quiet = quiet;
     order.targets.before = before;
     Result rc = crawl_store_lock(&store, directory, false, &order.error);
     if (rc == RESULT_OK) {
-        rc = forget_stopped(&order, true);
+        rc = forget_stopped(&order, before.us != 0);
     }
     int status = forget_status(&order, rc);
     forget_order_destroy(&order);
     crawl_store_close(&store);
     return status;
+}
+
+int forget_finish(const char *directory, bool quiet)
+{
+    return forget_alone(directory, (WallTime){0}, quiet);
+}
+
+int forget_expired(const char *directory, const char *crawl_log, WallTime before, bool quiet)
+{
+    Path path;
+    WallTime oldest;
+    const char *log = crawl_log != NULL ? crawl_log : file_path(&path, "%s/crawl.log", directory);
+    bool is_due = crawl_log_oldest(log, &oldest) == RESULT_OK && oldest.us < before.us;
+    return is_due ? forget_alone(directory, before, quiet) : 0;
 }
 
 /* ---- a crawl that runs ---- */
@@ -179,23 +171,7 @@ static Result forget_running(ForgetOrder *forget, bool again)
 
 /* ---- the command line ---- */
 
-static const char forget_usage[] =
-    "usage: ragno forget DIR [HOST|URL]... [--regex RE]... [--older-than TIME] [OPTION]...\n"
-    "Takes it out of everything that DIR keeps: database, WARC files and indices, logs,\n"
-    "exports. A crawl that runs there stops for it, and goes on afterwards. Without a target\n"
-    "it goes on with what was interrupted.\n"
-    "  HOST               a host, and all hosts below it;  URL  this page alone\n"
-    "      --regex RE     URLs in which RE is found\n"
-    "      --older-than T what was fetched before: 90d, 2026-01-31\n"
-    "      --keep-graph   the pages stay as nameless nodes of the link graph\n"
-    "      --hash-logs    lines of crawl.log stay, with a hash for the URL\n"
-    "      --again        it may come back: takes the tombstone away, erases nothing\n"
-    "      --no-wait      do not wait until the crawl that runs there has done it\n"
-    "  -q, --quiet\n"
-    "Of an agent of a cluster, or with the server in place of DIR, all agents do it: those\n"
-    "that are away at their return.\n"
-    "Exit: 0 done, 2 usage, 3 input or output (it goes on at the next start), 11 the crawl\n"
-    "ended before it was done, 17 DIR is in use or damaged.\n";
+EMBED(forget_usage, "src/command/forget/forget.txt");
 
 static int forget_take_age(void *to, const char *text)
 {

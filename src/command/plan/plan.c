@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "base/memory/embed.h"
 #include "command/plan/plan_seeds.h"
 #include "crawl/crawl_store.h"
 #include "crawl/crawl_view.h"
@@ -140,23 +141,7 @@ static int plan_crawl(const char *directory, const CheckOptions *options, bool j
 
 /* ---- `ragno plan` ---- */
 
-static const char plan_usage[] =
-    "usage: ragno plan DIR [--json] [-s SECTION.KEY=VALUE]...\n"
-    "       ragno plan -i FILE... [URL]... [--contact URL] [-c FILE] [-s "
-    "SECTION.KEY=VALUE]...\n"
-    "                  [--json]\n"
-    "The first tells of a crawl, running or not: how many pages, how much time, bytes and "
-    "disk\n"
-    "until a limit or the end, and what binds. -s tries other settings: crawl.max_pages=1M\n"
-    "(limits of a run hold only while it runs), politeness.host_delay=2s. Only reads.\n"
-    "The second looks names up and fetches robots.txt of the seeds' hosts, politely, and "
-    "nothing\n"
-    "else: for each seed what stands in its way, how many pages a day politeness allows, and\n"
-    "which sitemaps robots.txt names. A file of - is standard input.\n"
-    "  --json   one object; of seeds one a line, and one for all\n"
-    "Exit: 0 told; of seeds: all may be fetched; 1 something stands in the way of one; 2 "
-    "usage;\n"
-    "3 input or output; 11 stopped by a signal, what was found is told; 17 DIR is damaged.\n";
+EMBED(plan_usage, "src/command/plan/plan.txt");
 
 static int plan_take_file(void *to, const char *file)
 {

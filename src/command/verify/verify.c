@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/memory/bits.h"
+#include "base/memory/embed.h"
 #include "cluster/message/membership.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_store.h"
@@ -284,21 +285,7 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     return rc;
 }
 
-static const char verify_usage[] =
-    "usage: ragno verify DIR [--repair] [--refetch] [--absent NAME] [--peers]\n"
-    "Checks that WARC files, their indices, PageDB, the schedule and the host records agree.\n"
-    "  --repair   writes schedule, host counters and indices anew, has pages fetched again whose\n"
-    "             links are lost, moves broken ends of WARC files aside\n"
-    "  --refetch  the same, and schedules pages again that are in no WARC file\n"
-    "  --absent NAME  and that NAME, such as a host that was forgotten, stands in no URL, in no\n"
-    "             record's own words and in no byte of any file\n"
-    "  --peers    only what an agent of a cluster knows of the others; with the server in\n"
-    "             place of DIR all agents are compared, before and after each has verified\n"
-    "             its directory\n"
-    "WARC files that DIR/moved.txt names, one a line, were moved away: nothing in them is\n"
-    "missed. Their indices (.cdxj) stay in DIR/warc.\n"
-    "Exit status: 0 no problem, 1 problems (repaired or not), 3 cannot be read,\n"
-    "17 in use (--repair).\n";
+EMBED(verify_usage, "src/command/verify/verify.txt");
 
 /* What an agent's directory says of its peers, for who compares them (command/cluster/console.h).
  */

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/core/ascii.h"
+#include "base/memory/embed.h"
 #include "base/memory/json_writer.h"
 #include "crawl/web/web_metrics.h"
 #include "crawl/web/web_look.h"
@@ -100,22 +101,9 @@ static void web_socket_remove(const ListenAddress *address)
 
 /* ---- Web files ---- */
 
-/* The assembler puts the files in; the Makefile says that this file depends on them. */
-#define EMBED(name, file)                                                                          \
-    __asm__(".pushsection .rodata\n"                                                               \
-            ".global web_file_" #name "\n.hidden web_file_" #name "\n"                             \
-            ".global web_file_" #name "_end\n.hidden web_file_" #name "_end\n"                     \
-            "web_file_" #name ":\n"                                                                \
-            ".incbin \"src/crawl/web/files/" file "\"\n"                                           \
-            "web_file_" #name "_end:\n"                                                            \
-            ".byte 0\n"                                                                            \
-            ".popsection\n");                                                                      \
-    extern const char web_file_##name[];                                                           \
-    extern const char web_file_##name##_end[]
-
-EMBED(page, "page.html");
-EMBED(style, "page.css");
-EMBED(script, "page.js");
+EMBED(web_file_page, "src/crawl/web/files/page.html");
+EMBED(web_file_style, "src/crawl/web/files/page.css");
+EMBED(web_file_script, "src/crawl/web/files/page.js");
 
 static const WebFile files[] = {
     {"/", "text/html; charset=utf-8", web_file_page, web_file_page_end},

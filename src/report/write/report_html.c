@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/embed.h"
 #include "report/write/report_words.h"
 
 /* ---- Chart ---- */
@@ -150,61 +151,7 @@ typedef struct ReportHtml {
     Open open;
 } ReportHtml;
 
-static const char style[] =
-    ":root{color-scheme:light "
-    "dark;--bg:#f7f7f5;--card:#fff;--fg:#1c1e21;--dim:#666c74;--rule:#e3e3df;"
-    "--ink:#1f6f8b;--fill:#1f6f8b26}\n"
-    "@media(prefers-color-scheme:dark){:root{--bg:#141618;--card:#1c1f22;--fg:#e4e6e8;--dim:#"
-    "98a0a8;"
-    "--rule:#30353a;--ink:#62b6d0;--fill:#62b6d02b}}\n"
-    "*{box-sizing:border-box}\n"
-    "body{margin:0;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,-apple-system,"
-    "\"Segoe UI\",sans-serif}\n"
-    "header,nav,section{max-width:1080px;margin:0 auto;padding:0 20px}\n"
-    "header{padding-top:32px}h1{font-size:26px;margin:0}header p{margin:4px 0 "
-    "16px;color:var(--dim);"
-    "overflow-wrap:anywhere}\n"
-    "nav{display:flex;flex-wrap:wrap;gap:4px 14px;font-size:14px;padding-bottom:8px}\n"
-    "a{color:var(--ink);text-decoration:none}a:hover{text-decoration:underline}\n"
-    "h2{font-size:18px;margin:28px 0 2px;padding-top:14px;border-top:1px solid var(--rule)}\n"
-    "section>p{margin:2px 0 8px;color:var(--dim);font-size:14px}\n"
-    "dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(210px,1fr));gap:8px;margin:10px "
-    "0}\n"
-    "dl div{background:var(--card);border:1px solid var(--rule);border-radius:6px;padding:8px "
-    "12px}\n"
-    "dt{color:var(--dim);font-size:13px}dd{margin:0;font-size:16px;font-variant-numeric:tabular-"
-    "nums}\n"
-    ".scroll{overflow-x:auto;margin:10px 0}\n"
-    "table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}\n"
-    "th{text-align:left;font-weight:600;color:var(--dim);font-size:13px;white-space:nowrap}\n"
-    "th,td{padding:4px 14px 4px 0;border-bottom:1px solid var(--rule);vertical-align:top}\n"
-    "th.n,td.n{text-align:right;white-space:nowrap}td.u{overflow-wrap:anywhere;min-width:220px}\n"
-    ".bars th{font-weight:400;text-align:right;width:1%;padding-right:12px}"
-    ".bars caption{text-align:left;color:var(--dim);font-size:13px;padding:4px 0}\n"
-    ".bars td,.bars th{border:0;padding-top:2px;padding-bottom:2px}.bars td.n{width:1%}\n"
-    ".bars i{display:block;height:14px;min-width:1px;background:var(--ink);border-radius:2px}\n"
-    ".charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,440px),1fr));gap:"
-    "14px;"
-    "margin:10px 0}\n"
-    ".chart{margin:0;background:var(--card);border:1px solid "
-    "var(--rule);border-radius:6px;padding:10px "
-    "14px}\n"
-    "figcaption{display:flex;justify-content:space-between;font-size:14px;margin-bottom:6px}"
-    "figcaption b{font-weight:400;color:var(--dim)}\n"
-    ".plot{display:flex;gap:8px}.y{display:flex;flex-direction:column;justify-content:space-"
-    "between;"
-    "height:132px;margin:-8px 0;width:52px;flex:none;text-align:right;white-space:nowrap}\n"
-    ".y,.x{font-size:12px;line-height:16px;color:var(--dim);font-variant-numeric:tabular-nums}\n"
-    "svg{flex:1;width:0;min-width:0;height:116px;overflow:visible}.x{display:flex;justify-content:"
-    "space-between;"
-    "margin:8px 0 0 60px}\n"
-    "path{vector-effect:non-scaling-stroke;fill:none}.grid{stroke:var(--rule)}.area{fill:var(--"
-    "fill)}"
-    ".line{stroke:var(--ink);stroke-width:1.5;stroke-linejoin:round}\n"
-    "footer{max-width:1080px;margin:32px auto;padding:0 20px;color:var(--dim);font-size:13px}\n"
-    "@media(max-width:560px){header,nav,section,footer{padding-left:14px;padding-right:14px}"
-    "dl{grid-template-columns:1fr 1fr}}\n"
-    "@media print{nav{display:none}h2{break-after:avoid}figure,dl div{break-inside:avoid}}\n";
+EMBED(report_style, "src/report/write/report.css");
 
 static void report_html_put(Buffer *out, const char *markup)
 {
@@ -373,7 +320,7 @@ static Result html_end(void *context)
                            "<header>%s</header>\n<nav>%s</nav>\n%s"
                            "<footer>Made by ragno report. This file loads nothing and runs no "
                            "script.</footer>\n</body></html>\n",
-                           style, buffer_string(&html->head), buffer_string(&html->contents),
+                           report_style, buffer_string(&html->head), buffer_string(&html->contents),
                            buffer_string(&html->body));
     }
     buffer_destroy(&html->head);
