@@ -5,12 +5,19 @@
 #include "base/core/bounds.h"
 #include "parse/text/skim_scan.h"
 
-/* The steps of a SkimStream: one token each, read from its window.
+/* A stream is always in one place (SkimPlace), which says what the front of its window belongs to.
+ * Short tokens know two of them: skim_step reads a token in AT_TOKEN, and tell_tag goes to AT_RAW
+ * behind a start tag whose text is no markup, from where skim_step_read_raw comes back.
  *
- * What: a step reads the token at p and tells the reader; what is to follow is in the stream's
- * place.
- * Owns: nothing.
- * Threads: the stream's. */
+ * The other places are of tokens that a full window does not end. cut_markup tells which it is:
+ * a comment, a declaration and a CDATA section stay where they are until skim_step finds their end;
+ * a tag goes to AT_NAME, then through AT_ATTRIBUTES and, for an attribute that is too long itself,
+ * AT_VALUE, until tell_tag is called for it as for any other. cut_raw leaves the place alone and
+ * notes that a part is gone (is_cut).
+ *
+ * A step either tells one token or nothing: where it returns NULL the window is as it was, so that
+ * the same bytes are read again, once there are twice as many (need). That is why the time is
+ * linear although a token may be looked at more than once. */
 
 /* ---- tags ---- */
 
@@ -426,7 +433,8 @@ static bool is_passing(SkimPlace place)
            place == SKIM_AT_DECLARATION;
 }
 
-/* What was read leaves the window, but for what is looked back at. */
+/* What was read leaves the window, but for what is looked back at: a ">" ends a comment, and may
+ * end the escape of a script, by what stands before it, which may have come with another piece. */
 static void skim_stream_forget(SkimStream *s, const char *p)
 {
     size_t done = (size_t)(p - s->window.data);

@@ -13,13 +13,19 @@
 #include "base/memory/base64.h"
 #include "base/memory/arena.h"
 
-/* Decode stream: the loop that all streams of content codings share, and its bounds.
+/* All codings go through one loop (decode_stream): a codec's step decodes some of the input to
+ * where decode_room says, and decode_give counts it and looks at the bounds. Three things make it
+ * more than that.
  *
- * What: a codec decodes some of the input with each step. The loop gives it room, counts, and stops
- * at the bounds that decode.h names.
- * Owns: a Decoder owns its codecs; input and target are the caller's.
- * Threads: a Decoder belongs to one thread.
- * Errors: the statuses of decode.h. */
+ * A body may have a limit that its last byte meets exactly. Only a codec that produces one byte
+ * more shows that something is lost, so behind the limit there is room for one, which goes nowhere.
+ *
+ * What a header says of a body is not always true. decode_one looks at the first bytes before it
+ * believes in gzip or zstd, which have a mark; deflate and brotli have none, so they are tried, and
+ * decode_again goes back to the beginning when they failed before anything was given away.
+ *
+ * A bomb is known by what came out beside what went in. Of a body in memory all of it counts; of
+ * one in pieces also what was read so far, since nobody may have the rest yet. */
 
 #define CODINGS_BYTES     1024u /* of the codings of an answer */
 #define DECODE_STEP_BYTES ((size_t)64 * 1024)

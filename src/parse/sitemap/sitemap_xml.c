@@ -11,6 +11,17 @@
 #include "parse/text/entities.h"
 #include "parse/text/skim_scan.h"
 
+/* Three depths say where the reader is. depth is that of the innermost open element: 0 before the
+ * root, whose name decides about the kind of file, and when the root ends the reader stops
+ * (is_stopped). entry_depth is that of the open entry, set by begin_entry; an entry ends with its
+ * element, with the next entry, or with the file, whichever comes first, since tags are missing in
+ * files that people wrote by hand. field_depth is that of the element whose text is collected, set
+ * by begin_field; elements within it are passed over, their text is not.
+ *
+ * An address of which a part is missing is the address of another page. So whatever is wrong within
+ * one (a reference that nobody declared, a "<" that begins nothing, the end of the file) refuses
+ * the whole entry, and the same elsewhere only says that the file is broken. */
+
 /* The entry at hand is given away, or counted as rejected, and forgotten. */
 static void sitemap_entry_emit(SitemapParser *parser);
 

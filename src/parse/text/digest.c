@@ -79,6 +79,10 @@ typedef struct Words {
     uint64_t bytes;
 } Words;
 
+/* The stream is hashed when it is full enough (digest_drain) and at the end (digest_finish), a page
+ * that is in memory at the end alone. Two ends of it move apart: the hash takes all that was
+ * written, words only those that are complete, and what belongs to the last word stays at the front
+ * of the stream until the rest of it comes. */
 struct DigestDone {
     HashStream *hash;
     size_t hashed; /* bytes at the front of the stream that the hash has, of an open word */
