@@ -134,24 +134,29 @@ static Result append_general(Buffer *out, const char *text, size_t length)
 {
     const char *p = text;
     const char *end = text + length;
+    const char *plain = text; /* up to p it stays as it is */
     Result rc = RESULT_OK;
     while (p < end && rc == RESULT_OK) {
-        size_t n = trap_identifier(text, p, end);
-        if (n > 0) {
-            p += n;
-            rc = buffer_append_char(out, 'x');
-        } else if (ascii_is_digit(*p)) {
-            while (p < end && ascii_is_digit(*p)) {
-                p++;
-            }
-            rc = buffer_append_char(out, '0');
-        } else {
-            n = *p == '%' && end - p >= 3 ? 3 : 1;
-            rc = buffer_append(out, p, n);
-            p += n;
+        size_t n = trap_is_word(*p) ? trap_identifier(text, p, end) : 0;
+        char mark = n > 0 ? 'x' : '0';
+        while (mark == '0' && p + n < end && ascii_is_digit(p[n])) {
+            n++;
         }
+        if (n == 0) {
+            p += *p == '%' && end - p >= 3 ? 3 : 1;
+            while (p < end && trap_is_letter(*p) && trap_is_word(p[-1])) {
+                p++; /* nothing begins here */
+            }
+            continue;
+        }
+        rc = buffer_append(out, plain, (size_t)(p - plain));
+        if (rc == RESULT_OK) {
+            rc = buffer_append_char(out, mark);
+        }
+        p += n;
+        plain = p;
     }
-    return rc;
+    return rc == RESULT_OK ? buffer_append(out, plain, (size_t)(end - plain)) : rc;
 }
 
 typedef struct Name {
