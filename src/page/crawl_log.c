@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -263,6 +262,17 @@ static void append_number(Buffer *text, const char *before, int64_t number, char
     }
 }
 
+/* To the right of five columns. */
+static void append_status(Buffer *text, int status)
+{
+    size_t n = status < 0 ? 2 : 1;
+    for (int left = status / 10; left != 0; left /= 10) {
+        n++;
+    }
+    (void)buffer_append(text, "     ", n < 5 ? 5 - n : 0);
+    append_number(text, "", status, ' ');
+}
+
 static void crawl_log_append_word(Buffer *text, const char *word)
 {
     (void)buffer_append_string(text, or_dash(word));
@@ -458,12 +468,10 @@ void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const CrawlLogWay *w
     Buffer *text = &log->fetches.text;
     char time[CLOCK_TEXT_BYTES];
     char start[CLOCK_TEXT_BYTES];
-    char status[16];
     int64_t ms = mono_ms_between(fetch->cost.start, fetch->cost.end);
     WallTime end = {fetch->cost.wall_start.us + ms * 1000};
     crawl_log_append_word(text, wall_format_iso(end, time));
-    (void)snprintf(status, sizeof status, "%5d ", fetch->answer.status);
-    (void)buffer_append_string(text, status);
+    append_status(text, fetch->answer.status);
     if (fetch->kind == FETCHED_NOTHING) {
         (void)buffer_append_string(text, "- ");
     } else {

@@ -208,10 +208,12 @@ Result schedule_parked_hosts(Schedule *schedule, MDB_txn *txn, uint64_t *next, u
 
 /* Entries that are added, removed or moved, and what of it the table of hosts has to know. */
 
-/* The level of the first entry that is left, without those of the list. */
-static unsigned schedule_find_best(ScheduleWork *work, uint32_t host, const ScheduleGone *gone)
+/* The level of the first entry that is left at or behind from, without those of the list. The
+ * cursor then stands at that level. */
+static unsigned schedule_find_best(ScheduleWork *work, uint32_t host, unsigned from,
+                                   const ScheduleGone *gone)
 {
-    unsigned best = schedule_find_level(work, host, 0);
+    unsigned best = schedule_find_level(work, host, from);
     while (best != SCHEDULE_NO_LEVEL && gone->n > 0 &&
            lmdb_rows_count(&work->rows) <= schedule_gone_of_level(gone, best)) {
         best = schedule_find_level(work, host, best + 1);
@@ -225,10 +227,10 @@ static void schedule_put_at(ScheduleWork *work, uint32_t host, unsigned level, u
 {
     /* 0 is never improved upon: without a list, a host that has the key has this level, or a better
      * one, as its best already, and the look-up is saved. */
-    unsigned best = gone->n == 0 ? 0 : schedule_find_best(work, host, gone);
+    unsigned best = gone->n == 0 ? 0 : schedule_find_best(work, host, 0, gone);
     unsigned flags = MDB_NODUPDATA;
     if (!schedule_work_find(work, host, level, index, MDB_SET_KEY)) {
-        best = schedule_find_best(work, host, gone);
+        best = schedule_find_best(work, host, 0, gone);
         schedule_record_set(&work->record, host, level, index);
     } else if (lmdb_rows_get(&work->rows, MDB_LAST_DUP) &&
                memcmp(work->record.index, work->rows.value.mv_data, SCHEDULE_INDEX_BYTES) > 0) {
@@ -289,11 +291,11 @@ static void schedule_remove_later(ScheduleWork *work, uint32_t host, unsigned le
         !schedule_work_find(work, host, level, index, MDB_GET_BOTH)) {
         return;
     }
-    unsigned was = schedule_find_best(work, host, &gone);
+    unsigned was = schedule_find_best(work, host, 0, &gone);
     *change -= 1;
     gone.items[gone.n++] = (ScheduleItem){.index = index, .level = level};
-    unsigned best = schedule_find_best(work, host, &gone);
-    if (was != best) {
+    if (was == level && lmdb_rows_count(&work->rows) <= schedule_gone_of_level(&gone, was)) {
+        unsigned best = schedule_find_best(work, host, was + 1, &gone);
         schedule_note_best(work, host, was, best);
     }
     if (gone.n < SCHEDULE_GONE_MAX) {

@@ -42,14 +42,24 @@ void schedule_number_write(ScheduleWork *work, unsigned list, uint64_t n, unsign
     unsigned char number[SCHEDULE_NUMBER_BYTES];
     MDB_val key = {1, &level};
     MDB_val data = {bytes, number};
-    MDB_dbi hosts = work->schedule->hosts;
+    LmdbRows rows;
     schedule_store_bytes(number, n, bytes);
-    if (work->rows.code == 0) {
-        (void)lmdb_rows_note(&work->rows, mdb_del(work->txn, hosts, &key, NULL));
+    if (work->rows.code != 0) {
+        return;
     }
-    if (work->rows.code == 0 && bytes > 0) {
-        (void)lmdb_rows_note(&work->rows, mdb_put(work->txn, hosts, &key, &data, 0));
+    lmdb_rows_open(&rows, work->txn, work->schedule->hosts);
+    rows.key = key;
+    bool any = lmdb_rows_get(&rows, MDB_SET);
+    bool fits = any && rows.value.mv_size == bytes; /* it is written where the former one stands */
+    if (any && !fits) {
+        lmdb_rows_delete(&rows, 0);
     }
+    rows.key = key;
+    rows.value = data;
+    if (bytes > 0) {
+        (void)lmdb_rows_put(&rows, fits ? MDB_CURRENT : 0);
+    }
+    (void)lmdb_rows_note(&work->rows, lmdb_rows_close(&rows, 0));
 }
 
 void schedule_gone_write(ScheduleWork *work, uint32_t host, const ScheduleGone *gone, size_t before)
