@@ -320,6 +320,73 @@ static bool looks_at_leaves(Crawl *crawl)
     return !crawl->broken;
 }
 
+#define PARSE_MS 8000 /* longer than the next answer of its host takes to come */
+
+/* Several threads parse, and news of a host do not wait for them: of the answers of hosts that are
+ * well one in eight takes its time, and the next results of its host overtake it; not those of its
+ * URL. (Failures and rules are not parsed; and what of them a crash loses nobody can obey.)
+ * Of one agent alone. Puts what waits last, and returns how many do not. */
+static size_t hold_back(Crawl *crawl)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < crawl->n_pages; i++) {
+        ParsedPage *page = crawl->pages[i];
+        const FetchResult *fetch = page->fetch;
+        uint64_t dice = hash_mix((uint64_t)fetch->cost.end.ns + fetch->host.id);
+        bool waits = crawl->share == NULL && fetch->kind == FETCHED_PAGE && (dice & 7) == 0 &&
+                     fetch->answer.class == FETCH_OK && fetch->host.health.failures == 0 &&
+                     mono_ms_between(fetch->cost.end, crawl->now) < PARSE_MS;
+        for (size_t j = n; j < i && !waits; j++) {
+            const FetchRequest *held = &crawl->pages[j]->fetch->request;
+            waits =
+                fetch->request.has_page && held->has_page && held->index == fetch->request.index;
+        }
+        if (!waits) {
+            memmove(crawl->pages + n + 1, crawl->pages + n, (i - n) * sizeof(ParsedPage *));
+            crawl->pages[n++] = page;
+        }
+    }
+    return n;
+}
+
+/* What the database has of the health of these hosts is what their visit states have: but for those
+ * that are away or have a result that was held back. */
+static bool is_held_back(const Crawl *crawl, size_t n, uint32_t host)
+{
+    for (size_t i = n; i < crawl->n_pages; i++) {
+        if (crawl->pages[i]->fetch->host.id == host) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_health(Crawl *crawl, const Batch *batch)
+{
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(crawl->store.db, true, &txn) != 0) {
+        crawl->broken = true;
+        return;
+    }
+    for (size_t i = 0; i < batch->n_pages; i++) {
+        HostRecord record;
+        uint32_t host = batch->pages[i]->fetch->host.id;
+        const VisitState *visit_state = map_get(&crawl->distributor.visit_states, map_key(host));
+        if (visit_state == NULL || visit_state->place == VISIT_STATE_ACQUIRED ||
+            visit_state->distributor.retired || is_held_back(crawl, batch->n_pages, host) ||
+            host_rows_get(crawl->store.hosts, txn, host, &record) != RESULT_OK ||
+            host_is_aside(&record)) {
+            continue;
+        }
+        const HostHealth *health = &visit_state->politeness.health;
+        if (record.failures != health->failures || record.extra_ms != health->extra_ms) {
+            audit_violation(crawl->audit, "a host whose record is older than its visit state",
+                            (WorldPage){host, 0}, crawl->now.ns / 1000000);
+        }
+    }
+    page_db_txn_abort(crawl->store.db, txn);
+}
+
 /* The batch, or a piece of a merge. */
 static bool commit(Crawl *crawl, bool merge)
 {
@@ -327,7 +394,7 @@ static bool commit(Crawl *crawl, bool merge)
     Batch batch;
     CrawlCost *cost = &crawl->cost;
     int64_t since = cpu_thread_ns();
-    size_t n = merge ? 0 : crawl->n_pages;
+    size_t n = merge ? 0 : hold_back(crawl);
     CrawlShare *share = crawl->share;
     const IngestChore *chore = merge ? NULL : due_chore(crawl);
     if (page_db_txn_begin(crawl->store.db, false, &txn) != 0) {
@@ -381,6 +448,7 @@ static bool commit(Crawl *crawl, bool merge)
     }
     CommitNotice *notice = rc == RESULT_OK ? batch_notice(&batch) : NULL;
     if (notice != NULL) {
+        check_health(crawl, &batch);
         crawl->totals = batch.totals;
         if (batch.hungry && (n > 0 || batch.woke)) {
             ingest_patience_note(&crawl->patience, crawl->options.batch_ms, batch.woke);
@@ -394,6 +462,8 @@ static bool commit(Crawl *crawl, bool merge)
     if (done != NULL) {
         memcpy(done, crawl->pages, n * sizeof(ParsedPage *));
     }
+    memmove(crawl->pages, crawl->pages + n, crawl->n_pages * sizeof(ParsedPage *));
+    crawl->batch_since = crawl->now;
     batch_destroy(&batch);
     if (notice != NULL) {
         distributor_committed(&crawl->distributor, notice, crawl->now, crawl_wall(crawl));
