@@ -1,4 +1,5 @@
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,19 @@
 #include "unit.h"
 
 #define BLOCK_ENTRIES 4096u
+
+static bool folder_syncs_fail;
+
+/* Takes the place of the C library's. */
+int fsync(int fd)
+{
+    struct stat status;
+    if (folder_syncs_fail && fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+        errno = EIO;
+        return -1;
+    }
+    return 0;
+}
 
 static int open_place(char place[64])
 {
@@ -252,6 +266,43 @@ static void what_is_aborted_or_not_committed_leaves_nothing(void)
     folder_remove(place);
 }
 
+/* The manifest was renamed, but its folder not synced: a power cut may bring the one before back.
+ */
+static void a_commit_that_may_be_lost_keeps_the_runs_before_it(void)
+{
+    char place[64], path[128], before[4096];
+    (void)close(open_place(place));
+    (void)snprintf(path, sizeof path, "%s/manifest", place);
+    DrumRunsOptions options = {.directory = place};
+    DrumRepository *r = NULL;
+    CU_ASSERT_EQUAL_FATAL(drum_runs_open(&r, &options), RESULT_OK);
+    for (uint64_t g = 0; g < DRUM_RUNS_MOST; g++) {
+        CU_ASSERT_EQUAL(put_some(r, g, g, DRUM_RUNS_MOST + 1, g), RESULT_OK);
+    }
+    uint64_t count = drum_runs_count(r);
+    CU_ASSERT_EQUAL(count_files(place), DRUM_RUNS_MOST);
+    FILE *file = fopen(path, "r");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    size_t length = fread(before, 1, sizeof before, file);
+    (void)fclose(file);
+    folder_syncs_fail = true;
+    CU_ASSERT_NOT_EQUAL(put_some(r, DRUM_RUNS_MOST, DRUM_RUNS_MOST, DRUM_RUNS_MOST + 1, 1),
+                        RESULT_OK);
+    folder_syncs_fail = false;
+    CU_ASSERT(drum_runs_count(r) > count); /* in force as long as the process lives */
+    CU_ASSERT_EQUAL(drum_runs_verify(r), RESULT_OK);
+    drum_runs_close(r);
+    file = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fwrite(before, 1, length, file), length);
+    (void)fclose(file);
+    CU_ASSERT_EQUAL_FATAL(drum_runs_open(&r, &options), RESULT_OK);
+    CU_ASSERT_EQUAL(drum_runs_count(r), count);
+    CU_ASSERT_EQUAL(drum_runs_verify(r), RESULT_OK);
+    drum_runs_close(r);
+    folder_remove(place);
+}
+
 UNIT_MAIN("drum_runs",
           {"a run gives back what was written, in order and by key",
            a_run_gives_back_what_was_written_in_order_and_by_key},
@@ -259,4 +310,6 @@ UNIT_MAIN("drum_runs",
           {"runs are merged and the youngest value stays",
            runs_are_merged_and_the_youngest_value_stays},
           {"what is aborted or not committed leaves nothing",
-           what_is_aborted_or_not_committed_leaves_nothing})
+           what_is_aborted_or_not_committed_leaves_nothing},
+          {"a commit that may be lost keeps the runs before it",
+           a_commit_that_may_be_lost_keeps_the_runs_before_it})

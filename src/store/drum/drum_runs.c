@@ -423,16 +423,26 @@ static Result runs_compact(Runs *runs, RunsManifest *next, RunsReader *merged, u
     return rc;
 }
 
-/* Closes readers first..end-1 and removes their files. */
+/* Closes readers first..end-1 and, unless numbers is NULL, removes their files. */
 static void runs_drop(Runs *runs, const uint64_t *numbers, uint32_t first, uint32_t end)
 {
     Path path;
     for (uint32_t i = first; i < end; i++) {
         runs_reader_close(&runs->readers[i]);
-        (void)unlink(runs_path(runs, numbers[i], &path)); /* else drum_runs_open removes it */
+        if (numbers != NULL) {
+            (void)unlink(runs_path(runs, numbers[i], &path)); /* else drum_runs_open removes it */
+        }
     }
 }
 
+/* 1. The run being written is finished and synced.
+ * 2. If there are too many runs, the youngest are merged into a new one, which is synced.
+ * 3. The manifest is replaced: this is the commit.
+ * 4. Files that the manifest no longer names are removed.
+ * A crash before 3 leaves runs that are not named yet, one after it runs that are no longer named;
+ * the next drum_runs_open removes either. Readers of merged runs stay open until 4, because they
+ * remain in use if 3 fails. If 3 replaced the manifest but could not sync its folder, a power cut
+ * may bring the old manifest back; so 4 then removes nothing. */
 static Result runs_commit(DrumRepository *interface, DrumProgress progress)
 {
     Runs *runs = (Runs *)interface;
@@ -466,7 +476,7 @@ static Result runs_commit(DrumRepository *interface, DrumProgress progress)
         runs_reader_close(&merged); /* its file is one that the next drum_runs_open removes */
         return rc;
     }
-    runs_drop(runs, numbers, first, n_all);
+    runs_drop(runs, rc == RESULT_OK ? numbers : NULL, first, n_all);
     if (first < n_all) {
         runs->readers[first] = merged;
     }
