@@ -266,6 +266,8 @@ static uint64_t database_bytes(const Monitor *monitor)
     return (uint64_t)st.st_size;
 }
 
+/* Between crawl.min_free_disk and twice that, disk_low keeps its value. With a single threshold the
+ * crawl, whose own files grow and shrink, would pause and go on by turns. */
 static void monitor_look_at_disk(Monitor *monitor)
 {
     struct statvfs fs;
@@ -478,7 +480,8 @@ Result monitor_status(Monitor *monitor, bool json, Buffer *out)
 {
     StatusSample s;
     sample(monitor, mono_now(), &s);
-    /* A rate of a few milliseconds means nothing. */
+    /* Rates cover the time since the last line, or, if that was written only just now, the time
+     * since the line before it: a rate over a few milliseconds means nothing. */
     bool is_young = mono_ms_between(monitor->last_line.mono, s.mono) < RATE_LEAST_MS;
     const StatusSample *before = is_young ? &monitor->line_before : &monitor->last_line;
     Result rc = json ? status_json(before, &s, (long)getpid(), out) : status_line(before, &s, out);

@@ -400,7 +400,10 @@ static void resume(void *context)
     MHD_resume_connection(request->connection);
 }
 
-/* The connection rests until look has answered; then libmicrohttpd calls again. */
+/* The connection rests until look has answered; then libmicrohttpd calls again. It is suspended
+ * before look is asked: look may answer at once, and a connection that is resumed before it rests
+ * would rest for ever. Until look has answered, the question, a part of the request, belongs to
+ * look alone. */
 static enum MHD_Result ask_look(Web *web, Request *request, WebQuestionKind kind, const char *text)
 {
     WebQuestion *question = &request->question;
