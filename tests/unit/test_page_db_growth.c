@@ -390,7 +390,7 @@ static void hold_open(const char *path, int told, int until)
     MDB_txn *txn = NULL;
     char byte = 'o';
     /* A sanitizer has no room for as large a map as the database was made with. */
-    bool well = lmdb_env_open(&env, path, MDB_RDONLY, 8, (size_t)1 << 28) == 0 &&
+    bool well = lmdb_env_open(&env, path, MDB_RDONLY, 8, (size_t)1 << 28, 0) == 0 &&
                 mdb_txn_begin(env, NULL, MDB_RDONLY, &txn) == 0;
     well = write(told, &byte, 1) == 1 && read(until, &byte, 1) == 0 && well;
     MDB_dbi table = 0;

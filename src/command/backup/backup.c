@@ -250,7 +250,7 @@ static int backup_read_end(Backup *backup, const char *path)
 {
     MDB_env *env = NULL;
     MDB_txn *txn = NULL;
-    int rc = lmdb_env_open(&env, path, MDB_RDONLY, PAGE_DIRECTORY_MAX_TABLES, 0);
+    int rc = lmdb_env_open(&env, path, MDB_RDONLY, PAGE_DIRECTORY_MAX_TABLES, 0, 0);
     if (rc == 0) {
         rc = mdb_txn_begin(env, NULL, MDB_RDONLY, &txn);
     }
@@ -273,7 +273,7 @@ static Result backup_database(Backup *backup)
     if (rc != RESULT_OK) {
         return rc;
     }
-    int code = lmdb_env_open(&env, from.text, MDB_RDONLY, PAGE_DIRECTORY_MAX_TABLES, 0);
+    int code = lmdb_env_open(&env, from.text, MDB_RDONLY, PAGE_DIRECTORY_MAX_TABLES, 0, 0);
     if (code == 0) {
         code = lmdb_env_copy(env, to.text, MDB_CP_COMPACT);
     }

@@ -391,7 +391,7 @@ static Result database_read_counts(ForgetDatabase *d)
 static int database_open(ForgetDatabase *d, const char *path)
 {
     int rc =
-        lmdb_env_open(&d->from, path, MDB_RDONLY | MDB_NORDAHEAD, PAGE_DIRECTORY_MAX_TABLES, 0);
+        lmdb_env_open(&d->from, path, MDB_RDONLY | MDB_NORDAHEAD, PAGE_DIRECTORY_MAX_TABLES, 0, 0);
     return rc == 0 ? mdb_txn_begin(d->from, NULL, MDB_RDONLY, &d->read) : rc;
 }
 

@@ -805,7 +805,8 @@ static int rows_open_new(Copy *copy, const char *path)
     int rc = mdb_env_info(copy->d->from, &info);
     /* Synced once, at the end: until then nobody counts on it. */
     if (rc == 0) {
-        rc = lmdb_env_open(&copy->to, path, MDB_NOSYNC, PAGE_DIRECTORY_MAX_TABLES, info.me_mapsize);
+        rc = lmdb_env_open(&copy->to, path, MDB_NOSYNC, PAGE_DIRECTORY_MAX_TABLES, info.me_mapsize,
+                           0);
     }
     return rows_copy_turn(copy, rc);
 }

@@ -17,22 +17,14 @@ BFSchedulerError bf_fail(BFScheduler *sch, BFSchedulerError code, const char *wh
 
 static BFSchedulerError bf_code_of(int code)
 {
-    switch (code) {
-    case page_db_error_ok:
-        return bf_scheduler_error_ok;
-    case page_db_error_memory:
-        return bf_scheduler_error_memory;
-    case page_db_error_full:
-        return bf_scheduler_error_full;
-    case page_db_error_invalid_path:
-        return bf_scheduler_error_invalid_path;
-    case page_db_error_no_page:
-        return bf_scheduler_error_no_page;
-    case page_db_error_locked:
-        return bf_scheduler_error_locked;
-    default:
-        return bf_scheduler_error_internal;
-    }
+    static const BFSchedulerError codes[] = {[page_db_error_memory] = bf_scheduler_error_memory,
+                                             [page_db_error_full] = bf_scheduler_error_full,
+                                             [page_db_error_invalid_path] =
+                                                 bf_scheduler_error_invalid_path,
+                                             [page_db_error_no_page] = bf_scheduler_error_no_page,
+                                             [page_db_error_locked] = bf_scheduler_error_locked};
+    bool is_known = code >= 0 && (size_t)code < sizeof codes / sizeof *codes;
+    return is_known && codes[code] != 0 ? codes[code] : bf_scheduler_error_internal;
 }
 
 BFSchedulerError bf_fail_page_db(BFScheduler *sch, int code, const char *what)

@@ -96,41 +96,31 @@ static void page_links_check_mark(Sweep *sweep, uint64_t key, const MDB_val *rec
     }
 }
 
-static Result sweep_table(Sweep *sweep, MDB_cursor *cursor, bool mend)
+static Result sweep_table(Sweep *sweep, LmdbRows *rows, bool mend)
 {
-    MDB_val key;
-    MDB_val record;
     Result rc = RESULT_OK;
-    int code = mdb_cursor_get(cursor, &key, &record, MDB_FIRST);
-    while (code == 0 && rc == RESULT_OK) {
+    while (rc == RESULT_OK && lmdb_rows_next(rows)) {
         uint64_t first = 0;
         bool broken = false;
-        memcpy(&first, key.mv_data, sizeof first);
-        rc = page_links_check_record(sweep, first, &record, &broken);
+        memcpy(&first, rows->key.mv_data, sizeof first);
+        rc = page_links_check_record(sweep, first, &rows->value, &broken);
         sweep->check->n_broken += broken;
         if (rc == RESULT_OK && !broken) {
-            page_links_check_mark(sweep, first, &record);
+            page_links_check_mark(sweep, first, &rows->value);
         } else if (broken && mend) {
-            code = mdb_cursor_del(cursor, 0);
-        }
-        if (code == 0) {
-            code = mdb_cursor_get(cursor, &key, &record, MDB_NEXT);
+            lmdb_rows_delete(rows, 0);
         }
     }
-    return rc != RESULT_OK || code == MDB_NOTFOUND ? rc : lmdb_result(code, "read lists of links");
+    return rc;
 }
 
 static Result page_links_check_look(PageDB *db, MDB_txn *txn, PageLinksCheck *check, bool mend)
 {
-    MDB_cursor *cursor = NULL;
+    LmdbRows rows;
     Sweep sweep = {.check = check};
     check->n_broken = 0;
-    Result rc =
-        lmdb_result(mdb_cursor_open(txn, db->store->tables.links, &cursor), "open lists of links");
-    if (rc == RESULT_OK) {
-        rc = sweep_table(&sweep, cursor, mend);
-        mdb_cursor_close(cursor);
-    }
+    lmdb_rows_begin(&rows, txn, db->store->tables.links, (MDB_val){0});
+    Result rc = lmdb_rows_end(&rows, sweep_table(&sweep, &rows, mend), "read lists of links");
     free(sweep.to);
     free(sweep.kinds);
     return rc;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "store/lmdb/lmdb_result.h"
 #include "store/schedule/schedule_types.h"
 
 /* ---- How the codes of LMDB and PageDB become a FreqScheduler's ---- */
@@ -16,20 +17,13 @@ FreqSchedulerError freq_fail(FreqScheduler *sch, FreqSchedulerError code, const 
 
 static FreqSchedulerError freq_error_code_of(int code)
 {
-    switch (code) {
-    case page_db_error_ok:
-        return freq_scheduler_error_ok;
-    case page_db_error_memory:
-        return freq_scheduler_error_memory;
-    case page_db_error_invalid_path:
-        return freq_scheduler_error_invalid_path;
-    case page_db_error_full:
-        return freq_scheduler_error_full;
-    case page_db_error_locked:
-        return freq_scheduler_error_locked;
-    default:
-        return freq_scheduler_error_internal;
-    }
+    static const FreqSchedulerError codes[] = {
+        [page_db_error_memory] = freq_scheduler_error_memory,
+        [page_db_error_invalid_path] = freq_scheduler_error_invalid_path,
+        [page_db_error_full] = freq_scheduler_error_full,
+        [page_db_error_locked] = freq_scheduler_error_locked};
+    bool is_known = code >= 0 && (size_t)code < sizeof codes / sizeof *codes;
+    return is_known && codes[code] != 0 ? codes[code] : freq_scheduler_error_internal;
 }
 
 FreqSchedulerError freq_fail_page_db(FreqScheduler *sch, int code, const char *what)
@@ -145,21 +139,16 @@ int freq_entry_delete(const FreqScheduler *sch, MDB_txn *txn, const FreqEntry *e
 
 int freq_entry_seek(const FreqScheduler *sch, MDB_txn *txn, FreqEntry *entry)
 {
-    MDB_cursor *cursor = NULL;
+    LmdbRows rows;
     unsigned char bytes[KEY_BYTES];
     key_write(entry, bytes);
-    MDB_val key = {sizeof bytes, bytes};
-    MDB_val value;
-    int rc = mdb_cursor_open(txn, sch->schedule, &cursor);
-    if (rc != MDB_SUCCESS) {
-        return rc;
+    lmdb_rows_begin(&rows, txn, sch->schedule, lmdb_bytes(bytes, sizeof bytes));
+    bool is_there = lmdb_rows_next(&rows);
+    if (is_there && !freq_entry_read(&rows.key, &rows.value, entry)) {
+        (void)lmdb_rows_note(&rows, MDB_CORRUPTED);
     }
-    rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    if (rc == MDB_SUCCESS && !freq_entry_read(&key, &value, entry)) {
-        rc = MDB_CORRUPTED;
-    }
-    mdb_cursor_close(cursor);
-    return rc;
+    int rc = lmdb_rows_close(&rows, 0);
+    return rc == 0 && !is_there ? MDB_NOTFOUND : rc;
 }
 
 /* The virtual time of now: that of the first entry. */

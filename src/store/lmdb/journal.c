@@ -8,6 +8,7 @@
 #include "base/core/hash.h"
 #include "base/thread/mutex.h"
 #include "store/lmdb/reader_slots.h"
+#include "store/lmdb/lmdb_result.h"
 
 #define GENERATIONS 2u
 #define CHUNK_ROWS  4096u      /* rows that the index grows by; it is never moved */
@@ -221,8 +222,7 @@ static int journal_load(Journal *journal, MDB_txn *txn, unsigned which)
 {
     Generation *generation = &journal->generations[which];
     uint64_t number = 0;
-    MDB_cursor *cursor = NULL;
-    MDB_val key, value;
+    LmdbRows rows;
     int rc = journal_number(txn, journal->dbis[which], &number);
     if (rc != 0) {
         return rc;
@@ -237,17 +237,13 @@ static int journal_load(Journal *journal, MDB_txn *txn, unsigned which)
     if (number == 0) {
         return 0;
     }
-    rc = mdb_cursor_open(txn, journal->dbis[which], &cursor);
     uint64_t next = generation->n;
-    key = (MDB_val){sizeof next, &next};
-    MDB_cursor_op from = MDB_SET_RANGE;
-    while (rc == 0 && (rc = mdb_cursor_get(cursor, &key, &value, from)) == 0) {
-        rc = journal_take_row(generation, &key, &value);
-        from = MDB_NEXT;
+    lmdb_rows_begin(&rows, txn, journal->dbis[which], lmdb_bytes(&next, sizeof next));
+    while (lmdb_rows_next(&rows)) {
+        (void)lmdb_rows_note(&rows, journal_take_row(generation, &rows.key, &rows.value));
     }
-    mdb_cursor_close(cursor);
     generation->committed = generation->n;
-    return rc == MDB_NOTFOUND ? 0 : rc;
+    return lmdb_rows_close(&rows, 0);
 }
 
 static void journal_note_rows(Journal *journal)

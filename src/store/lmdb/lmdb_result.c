@@ -63,7 +63,7 @@ int lmdb_env_enter(MDB_env *env, const char *path, unsigned flags, mdb_mode_t mo
 }
 
 int lmdb_env_open(MDB_env **env, const char *path, unsigned flags, unsigned max_tables,
-                  size_t map_bytes)
+                  size_t map_bytes, unsigned max_readers)
 {
     *env = NULL;
     int rc = mdb_env_create(env);
@@ -72,6 +72,9 @@ int lmdb_env_open(MDB_env **env, const char *path, unsigned flags, unsigned max_
     }
     if (rc == 0 && map_bytes > 0) {
         rc = mdb_env_set_mapsize(*env, map_bytes);
+    }
+    if (rc == 0 && max_readers > 0) {
+        rc = mdb_env_set_maxreaders(*env, max_readers);
     }
     return rc == 0 ? lmdb_env_enter(*env, path, flags, LMDB_FILE_MODE) : rc;
 }

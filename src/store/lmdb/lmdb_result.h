@@ -22,9 +22,9 @@ Result lmdb_result(int rc, const char *what);
 /* mdb_env_open, while nobody puts another file in the place of the database (page_file_replace). */
 int lmdb_env_enter(MDB_env *env, const char *path, unsigned flags, mdb_mode_t mode);
 /* Opens the environment at path, with flags of mdb_env_open; map_bytes 0: as large as its file
- * says. An LMDB code; *env is to be closed unless it is NULL. */
+ * says; max_readers 0: LMDB's own number. An LMDB code; *env is to be closed unless it is NULL. */
 int lmdb_env_open(MDB_env **env, const char *path, unsigned flags, unsigned max_tables,
-                  size_t map_bytes);
+                  size_t map_bytes, unsigned max_readers);
 /* mdb_env_copy2 into a folder, and the copy is synced, which LMDB leaves to its callers. An LMDB
  * code. */
 int lmdb_env_copy(MDB_env *env, const char *folder, unsigned flags);

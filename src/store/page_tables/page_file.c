@@ -64,32 +64,30 @@ static int page_file_measure(PageDBStore *store, FileLength *f)
 static int count_free(MDB_env *env, uint64_t first, uint64_t *n)
 {
     MDB_txn *txn = NULL;
-    MDB_cursor *cursor = NULL;
+    LmdbRows rows;
     *n = 0;
     int rc = mdb_txn_begin(env, NULL, MDB_RDONLY, &txn);
     if (rc != 0) {
         return rc;
     }
-    rc = mdb_cursor_open(txn, 0, &cursor);
-    MDB_val key, value;
-    while (rc == 0) {
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    lmdb_rows_begin(&rows, txn, 0, (MDB_val){0});
+    while (lmdb_rows_next(&rows)) {
+        const char *bytes = rows.value.mv_data;
+        size_t most = rows.value.mv_size / sizeof(size_t);
         size_t count = 0;
-        if (rc == 0 && value.mv_size >= sizeof count) {
-            memcpy(&count, value.mv_data, sizeof count);
-            if (count > value.mv_size / sizeof count - 1) {
-                rc = MDB_CORRUPTED;
-            }
+        if (most > 0) {
+            memcpy(&count, bytes, sizeof count);
+            (void)lmdb_rows_note(&rows, count < most ? 0 : MDB_CORRUPTED);
         }
-        for (size_t i = 1; rc == 0 && i <= count; i++) {
+        for (size_t i = 1; rows.code == 0 && i <= count; i++) {
             size_t page = 0;
-            memcpy(&page, (const char *)value.mv_data + i * sizeof page, sizeof page);
+            memcpy(&page, bytes + i * sizeof page, sizeof page);
             *n += page >= first;
         }
     }
-    mdb_cursor_close(cursor);
+    rc = lmdb_rows_close(&rows, 0);
     mdb_txn_abort(txn);
-    return rc == MDB_NOTFOUND ? 0 : rc;
+    return rc;
 }
 
 /* A file that is shorter than its highest page number says; nobody else writes. */
@@ -245,7 +243,7 @@ static bool page_file_is_as_of(const char *directory, size_t as_of)
 {
     MDB_env *env = NULL;
     MDB_envinfo info;
-    bool is = lmdb_env_open(&env, directory, MDB_RDONLY | MDB_NOLOCK, 0, 1) == 0 &&
+    bool is = lmdb_env_open(&env, directory, MDB_RDONLY | MDB_NOLOCK, 0, 1, 0) == 0 &&
               mdb_env_info(env, &info) == 0 && info.me_last_txnid == as_of;
     mdb_env_close(env);
     return is;

@@ -203,22 +203,20 @@ static void page_reader_keep(PageReader *reader, PageReaderPlaces *places, uint6
  * matters. */
 static void sweep_piece(PageReader *reader, PageReaderPlaces *places, MDB_dbi dbi)
 {
-    MDB_cursor *cursor = NULL;
+    LmdbRows rows;
     uint64_t number = places->swept_to;
-    MDB_val key = {sizeof number, &number};
-    MDB_val value;
-    int rc = mdb_cursor_open(reader->txn, dbi, &cursor);
-    MDB_cursor_op op = MDB_SET_RANGE;
-    for (unsigned i = 0; rc == 0 && i < SWEEP_PIECE; i++, op = MDB_NEXT) {
-        rc = mdb_cursor_get(cursor, &key, &value, op);
-        if (rc == 0 && key.mv_size == sizeof number) {
-            memcpy(&number, key.mv_data, sizeof number);
-            page_reader_keep(reader, places, number, &value);
+    bool more = true;
+    lmdb_rows_begin(&rows, reader->txn, dbi, lmdb_bytes(&number, sizeof number));
+    for (unsigned i = 0; i < SWEEP_PIECE && more; i++) {
+        more = lmdb_rows_next(&rows);
+        if (more && rows.key.mv_size == sizeof number) {
+            memcpy(&number, rows.key.mv_data, sizeof number);
+            page_reader_keep(reader, places, number, &rows.value);
         }
     }
-    mdb_cursor_close(cursor);
+    (void)lmdb_rows_close(&rows, 0);
     places->swept_to = number + 1;
-    places->sweeping = rc == 0;
+    places->sweeping = more;
 }
 
 static int find_in_tree(PageReader *reader, PageReaderPlaces *places, MDB_dbi dbi, uint64_t number,

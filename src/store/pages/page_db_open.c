@@ -49,9 +49,6 @@ typedef struct PageClaim PageClaim;
  * Threads: the one that opens the database.
  * Errors: errno and LMDB codes. */
 
-/* Writes the tables of a database without pages into a transaction. */
-typedef int (*PageDirectoryFill)(void *context, MDB_txn *txn);
-
 #define DIRECTORY_MODE 0775
 
 /* Makes the names in a folder durable; 0 or errno. */
@@ -60,27 +57,42 @@ static int sync_directory(const char *path)
     return file_sync_folder(path) == RESULT_OK ? 0 : errno;
 }
 
-/* What a new database is made of. */
-typedef struct Fresh {
-    const char *directory;
-    PageDirectoryFill fill;
-    void *context;
-} Fresh;
+/* Writes the tables of a database without pages. An LMDB code or errno. */
+static int create_content(PageDBStore *store, MDB_txn *txn)
+{
+    if (getrandom(&store->seed, sizeof store->seed, 0) != (ssize_t)sizeof store->seed) {
+        return errno;
+    }
+    const struct {
+        const char *name;
+        uint64_t number;
+    } numbers[] = {{PAGE_TABLES_VERSION, PAGE_DB_FORMAT_VERSION},
+                   {PAGE_TABLES_SEED, store->seed},
+                   {PAGE_TABLES_N_PAGES, 0}};
+    int rc = page_tables_open(txn, &store->tables, true);
+    if (rc == 0) {
+        rc = journal_create(txn);
+    }
+    for (size_t i = 0; rc == 0 && i < sizeof numbers / sizeof *numbers; i++) {
+        rc = page_tables_write_number(txn, store->tables.info, numbers[i].name, numbers[i].number);
+    }
+    return rc;
+}
 
 /* A database without pages that is durable before it has its name. */
-static int create_env(const Fresh *fresh, const char *path, const char *file)
+static int create_env(PageDB *db, const char *path, const char *file)
 {
     MDB_env *env = NULL;
     MDB_txn *txn = NULL;
     int rc =
         unlink(path) == 0 || errno == ENOENT
-            ? lmdb_env_open(&env, path, MDB_NOSUBDIR | MDB_NOLOCK, PAGE_DIRECTORY_MAX_TABLES, 0)
+            ? lmdb_env_open(&env, path, MDB_NOSUBDIR | MDB_NOLOCK, PAGE_DIRECTORY_MAX_TABLES, 0, 0)
             : errno;
     if (rc == 0) {
         rc = mdb_txn_begin(env, NULL, 0, &txn);
     }
     if (rc == 0) {
-        rc = fresh->fill(fresh->context, txn);
+        rc = create_content(db->store, txn);
         if (rc == 0) {
             rc = mdb_txn_commit(txn);
         } else {
@@ -91,22 +103,22 @@ static int create_env(const Fresh *fresh, const char *path, const char *file)
     if (rc == 0 && rename(path, file) != 0) {
         rc = errno;
     }
-    return rc == 0 ? sync_directory(fresh->directory) : rc;
+    return rc == 0 ? sync_directory(db->path) : rc;
 }
 
 /* LMDB begins a file with a write that is not synced, and refuses half of it ever after. So a new
  * one is made under another name; the lock on the directory keeps processes from making two. */
-static int create_file(const Fresh *fresh, const char *file)
+static int create_file(PageDB *db, const char *file)
 {
     Path path;
     struct stat st;
     if (stat(file, &st) == 0 && st.st_size > 0) {
         return 0;
     }
-    int fd = open(fresh->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(db->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int rc = fd < 0 || flock(fd, LOCK_EX) != 0 ? errno : 0;
     if (rc == 0 && (stat(file, &st) != 0 || st.st_size == 0)) {
-        rc = create_env(fresh, file_path(&path, "%s/data.mdb.new", fresh->directory), file);
+        rc = create_env(db, file_path(&path, "%s/data.mdb.new", db->path), file);
     }
     if (fd >= 0) {
         (void)close(fd);
@@ -114,23 +126,21 @@ static int create_file(const Fresh *fresh, const char *file)
     return rc;
 }
 
-/* Makes sure that the directory holds a database: an existing one, or a new one that fill fills
- * in. */
-static int page_directory_create(const char *directory, PageDirectoryFill fill, void *context)
+/* Makes sure that the directory holds a database, an existing one or a new one. */
+static int page_directory_create(PageDB *db)
 {
     Path path;
     struct stat st;
-    Fresh fresh = {.directory = directory, .fill = fill, .context = context};
-    int rc = mkdir(directory, DIRECTORY_MODE) == 0
-                 ? sync_directory(file_path(&path, "%s/..", directory))
+    int rc = mkdir(db->path, DIRECTORY_MODE) == 0
+                 ? sync_directory(file_path(&path, "%s/..", db->path))
                  : errno;
     if (rc == EEXIST) {
-        rc = stat(directory, &st) != 0 ? errno : 0;
+        rc = stat(db->path, &st) != 0 ? errno : 0;
         if (rc == 0 && !S_ISDIR(st.st_mode)) {
             rc = ENOTDIR;
         }
     }
-    return rc == 0 ? create_file(&fresh, file_path(&path, "%s/data.mdb", directory)) : rc;
+    return rc == 0 ? create_file(db, file_path(&path, "%s/data.mdb", db->path)) : rc;
 }
 
 /* Removes the files and, when nothing else is in it, the directory. */
@@ -270,30 +280,6 @@ static int check_counts(PageDB *db, MDB_txn *txn, bool damaged_keys)
     return page_db_error_ok;
 }
 
-/* An LMDB code or errno. */
-static int create_content(void *context, MDB_txn *txn)
-{
-    PageDBStore *store = context;
-    if (getrandom(&store->seed, sizeof store->seed, 0) != (ssize_t)sizeof store->seed) {
-        return errno;
-    }
-    int rc = page_tables_open(txn, &store->tables, true);
-    if (rc == 0) {
-        rc = journal_create(txn);
-    }
-    if (rc == 0) {
-        rc = page_tables_write_number(txn, store->tables.info, PAGE_TABLES_VERSION,
-                                      PAGE_DB_FORMAT_VERSION);
-    }
-    if (rc == 0) {
-        rc = page_tables_write_number(txn, store->tables.info, PAGE_TABLES_SEED, store->seed);
-    }
-    if (rc == 0) {
-        rc = page_tables_write_number(txn, store->tables.info, PAGE_TABLES_N_PAGES, 0);
-    }
-    return rc;
-}
-
 int page_db_share_seed(PageDB *db, MDB_txn *txn, uint64_t seed)
 {
     error_clean(db->error);
@@ -306,7 +292,7 @@ int page_db_share_seed(PageDB *db, MDB_txn *txn, uint64_t seed)
 }
 
 /* Opens or creates the tables in one transaction. */
-static int open_content(PageDB *db, bool damaged_keys)
+static int open_content(PageDB *db, const PageDBOptions *options)
 {
     MDB_txn *txn = NULL;
     bool is_ours = false;
@@ -319,7 +305,7 @@ static int open_content(PageDB *db, bool damaged_keys)
         rc = page_db_fail_mdb(db, page_tables_open(txn, &db->store->tables, false),
                               "opening the tables");
         if (rc == page_db_error_ok) {
-            rc = check_counts(db, txn, damaged_keys);
+            rc = check_counts(db, txn, options->damaged_keys);
         }
     }
     /* Handles that were opened stay open only if their transaction is committed. */
@@ -338,8 +324,9 @@ static int open_content(PageDB *db, bool damaged_keys)
     return page_db_txn_end_code(db, txn, rc);
 }
 
-static int open_journal(PageDB *db)
+static int open_journal(PageDB *db, const PageDBOptions *options)
 {
+    (void)options;
     MDB_txn *txn = NULL;
     int rc = page_db_txn_begin(db, true, &txn);
     if (rc != page_db_error_ok) {
@@ -398,9 +385,10 @@ static int check_readers(PageDB *db)
     return page_db_fail_mdb(db, rc, "looking at the table of readers");
 }
 
-static int claim(PageDB *db)
+static int claim(PageDB *db, const PageDBOptions *options)
 {
     int rc = page_claim_take(&db->store->claim, db->path);
+    (void)options;
     if (rc == EBUSY) {
         return page_db_fail(db, page_db_error_locked,
                             "this process has the database open already; share that PageDB");
@@ -420,21 +408,10 @@ static int open_environment(PageDB *db, const PageDBOptions *options)
     flags |= options->read_only ? MDB_RDONLY : 0;
     flags |= options->no_sync ? MDB_NOSYNC : 0;
     unsigned readers = options->max_readers == 0 ? DEFAULT_READERS : options->max_readers;
-    int rc = mdb_env_create(&store->env);
-    if (rc == 0) {
-        rc = mdb_env_set_mapsize(store->env, map_bytes);
-    }
+    int rc =
+        lmdb_env_open(&store->env, db->path, flags, PAGE_DIRECTORY_MAX_TABLES, map_bytes, readers);
     if (rc == 0) {
         rc = mdb_env_set_assert(store->env, page_db_open_tell_broken);
-    }
-    if (rc == 0) {
-        rc = mdb_env_set_maxreaders(store->env, readers);
-    }
-    if (rc == 0) {
-        rc = mdb_env_set_maxdbs(store->env, PAGE_DIRECTORY_MAX_TABLES);
-    }
-    if (rc == 0) {
-        rc = lmdb_env_enter(store->env, db->path, flags, LMDB_FILE_MODE);
     }
     if (rc != 0) {
         return page_db_fail_mdb(db, rc, db->path);
@@ -485,13 +462,13 @@ static int prepare_directory(PageDB *db, const PageDBOptions *options)
         (void)file_path(&file, "%s/data.mdb", db->path);
         return page_db_fail_mdb(db, file_exists(file.text) ? 0 : errno, file.text);
     }
-    return page_db_fail_mdb(db, page_directory_create(db->path, create_content, db->store),
-                            db->path);
+    return page_db_fail_mdb(db, page_directory_create(db), db->path);
 }
 
 /* All transactions go through the manager, so that the map can grow. */
-static int make_txn_manager(PageDB *db)
+static int make_txn_manager(PageDB *db, const PageDBOptions *options)
 {
+    (void)options;
     PageDBStore *store = db->store;
     if (txn_manager_new(&db->txn_manager, store->env) != txn_manager_error_ok) {
         return page_db_fail(db, page_db_error_memory, "page_db_open: out of memory");
@@ -529,21 +506,11 @@ int page_db_open(PageDB **db, const char *path, const PageDBOptions *options)
     if (store->batch == NULL || store->hosts == NULL) {
         return page_db_fail(*db, page_db_error_memory, "page_db_open: out of memory");
     }
-    int rc = prepare_directory(*db, options);
-    if (rc == page_db_error_ok) {
-        rc = claim(*db);
-    }
-    if (rc == page_db_error_ok) {
-        rc = open_environment(*db, options);
-    }
-    if (rc == page_db_error_ok) {
-        rc = make_txn_manager(*db);
-    }
-    if (rc == page_db_error_ok) {
-        rc = open_content(*db, options->damaged_keys);
-    }
-    if (rc == page_db_error_ok) {
-        rc = open_journal(*db);
+    static int (*const steps[])(PageDB *, const PageDBOptions *) = {
+        prepare_directory, claim, open_environment, make_txn_manager, open_content, open_journal};
+    int rc = page_db_error_ok;
+    for (size_t i = 0; rc == page_db_error_ok && i < sizeof steps / sizeof *steps; i++) {
+        rc = steps[i](*db, options);
     }
     if (rc != page_db_error_ok) {
         error_add((*db)->error, path);

@@ -70,43 +70,41 @@ static Result near_rows_compare(const NearRows *rows, const TextSketch *sketch, 
 }
 
 /* The pages that agree in one band, in order. */
-static Result near_rows_find_in_band(const NearRows *rows, MDB_cursor *cursor,
+static Result near_rows_find_in_band(const NearRows *rows, LmdbRows *bands,
                                      const TextSketch *sketch, unsigned band, uint64_t self,
                                      NearMatch *match)
 {
     uint64_t key = sketch_band(sketch, band);
     NearKey name = near_rows_key_of(band, key);
     NearEntry entry = {.key = htobe64(key), .page = 0};
-    MDB_val k = {.mv_size = sizeof name, .mv_data = &name};
-    MDB_val v = {.mv_size = sizeof entry, .mv_data = &entry};
-    Result compared = RESULT_OK;
-    int rc = mdb_cursor_get(cursor, &k, &v, MDB_GET_BOTH_RANGE);
-    for (unsigned n = 0; rc == 0 && compared == RESULT_OK && n < NEAR_CANDIDATES; n++) {
-        memcpy(&entry, v.mv_data, sizeof entry);
+    Result rc = RESULT_OK;
+    bands->key = lmdb_bytes(&name, sizeof name);
+    bands->value = lmdb_bytes(&entry, sizeof entry);
+    bool more = lmdb_rows_get(bands, MDB_GET_BOTH_RANGE);
+    for (unsigned n = 0; more && rc == RESULT_OK && n < NEAR_CANDIDATES; n++) {
+        memcpy(&entry, bands->value.mv_data, sizeof entry);
         if (be64toh(entry.key) != key) {
             break;
         }
         if (be64toh(entry.page) != self) {
-            compared = near_rows_compare(rows, sketch, be64toh(entry.page), match);
+            rc = near_rows_compare(rows, sketch, be64toh(entry.page), match);
         }
-        rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT_DUP);
+        more = lmdb_rows_get(bands, MDB_NEXT_DUP);
     }
-    return rc == 0 || rc == MDB_NOTFOUND ? compared : lmdb_result(rc, "find near");
+    return rc;
 }
 
 Result near_rows_find(const NearRows *rows, const TextSketch *sketch, uint64_t self,
                       NearMatch *match)
 {
-    MDB_cursor *cursor = NULL;
+    LmdbRows bands;
+    Result rc = RESULT_OK;
     *match = (NearMatch){.similarity = 0};
-    int opened = mdb_cursor_open(rows->txn, rows->bands, &cursor);
-    Result rc = lmdb_result(opened, "open near");
+    lmdb_rows_open(&bands, rows->txn, rows->bands);
     for (unsigned band = 0; rc == RESULT_OK && band < SKETCH_BANDS && !match->is_twin; band++) {
-        rc = near_rows_find_in_band(rows, cursor, sketch, band, self, match);
+        rc = near_rows_find_in_band(rows, &bands, sketch, band, self, match);
     }
-    if (opened == 0) {
-        mdb_cursor_close(cursor);
-    }
+    rc = lmdb_rows_end(&bands, rc, "find near");
     return rc == RESULT_OK && match->similarity < SKETCH_NEAR ? RESULT_NOT_FOUND : rc;
 }
 

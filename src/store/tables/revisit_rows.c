@@ -41,21 +41,20 @@ Result revisit_rows_open(RevisitRows **out, MDB_txn *txn, bool create)
     if (table == NULL) {
         return RESULT_MEMORY;
     }
-    int rc = freq_entries_open(&table->freqs, txn, create);
-    if (rc == MDB_SUCCESS) {
-        rc = mdb_dbi_open(txn, LINES_TABLE, flags | MDB_DUPSORT | MDB_DUPFIXED, &table->lines);
+    const LmdbTable tables[] = {{&table->lines, LINES_TABLE, MDB_DUPSORT | MDB_DUPFIXED},
+                                {&table->notes, NOTES_TABLE, MDB_INTEGERKEY}};
+    Result rc = lmdb_result(freq_entries_open(&table->freqs, txn, create), "open revisit tables");
+    if (rc == RESULT_OK) {
+        rc = lmdb_tables_open(txn, tables, 2, flags);
     }
-    if (rc == MDB_SUCCESS) {
-        rc = mdb_dbi_open(txn, NOTES_TABLE, flags | MDB_INTEGERKEY, &table->notes);
+    if (rc == RESULT_OK) {
+        rc = lmdb_table_open(&table->numbers, txn, NUMBERS_TABLE, flags | MDB_INTEGERKEY);
+        table->has_numbers = rc == RESULT_OK;
+        rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
-    if (rc == MDB_SUCCESS) {
-        rc = mdb_dbi_open(txn, NUMBERS_TABLE, flags | MDB_INTEGERKEY, &table->numbers);
-        table->has_numbers = rc == MDB_SUCCESS;
-        rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
-    }
-    if (rc != MDB_SUCCESS) {
+    if (rc != RESULT_OK) {
         free(table);
-        return lmdb_result(rc, "open revisit tables");
+        return rc;
     }
     *out = table;
     return RESULT_OK;
@@ -170,27 +169,23 @@ Result revisit_rows_line_put(const RevisitRows *table, MDB_txn *txn, uint32_t ho
 static Result line_first(const RevisitRows *table, MDB_txn *txn, uint32_t host, bool take,
                          RevisitDue *due)
 {
-    MDB_cursor *cursor = NULL;
+    LmdbRows rows;
     uint8_t name[LINE_KEY_BYTES];
     schedule_store_bytes(name, host, sizeof name);
-    MDB_val key = lmdb_bytes(name, sizeof name);
-    MDB_val value;
-    int rc = mdb_cursor_open(txn, table->lines, &cursor);
-    if (rc != MDB_SUCCESS) {
-        return lmdb_result(rc, "open lines");
-    }
-    rc = mdb_cursor_get(cursor, &key, &value, MDB_SET);
-    if (rc == MDB_SUCCESS && value.mv_size != LINE_VALUE_BYTES) {
-        rc = MDB_CORRUPTED;
-    }
-    if (rc == MDB_SUCCESS) {
-        uint64_t bits = schedule_load_bytes(value.mv_data, 8);
-        *due = (RevisitDue){.index = schedule_load_bytes((const uint8_t *)value.mv_data + 8, 8)};
+    lmdb_rows_open(&rows, txn, table->lines);
+    rows.key = lmdb_bytes(name, sizeof name);
+    bool is_there = lmdb_rows_get(&rows, MDB_SET);
+    if (is_there &&
+        lmdb_rows_note(&rows, rows.value.mv_size == LINE_VALUE_BYTES ? 0 : MDB_CORRUPTED)) {
+        const uint8_t *bytes = rows.value.mv_data;
+        uint64_t bits = schedule_load_bytes(bytes, 8);
+        *due = (RevisitDue){.index = schedule_load_bytes(bytes + 8, 8)};
         memcpy(&due->time_s, &bits, sizeof bits);
-        rc = take ? mdb_cursor_del(cursor, 0) : MDB_SUCCESS;
+        if (take) {
+            lmdb_rows_delete(&rows, 0);
+        }
     }
-    mdb_cursor_close(cursor);
-    return lmdb_result(rc, "take from line");
+    return lmdb_rows_end(&rows, is_there ? RESULT_OK : RESULT_NOT_FOUND, "take from line");
 }
 
 Result revisit_rows_line_take(const RevisitRows *table, MDB_txn *txn, uint32_t host,
@@ -232,8 +227,7 @@ enum {
     NOTE_SIGNAL = 16,
     NOTE_FRESH = 32,
     NOTE_END = 64,
-    NOTE_SEEN = 128,
-    NOTE_PARTS = 255
+    NOTE_SEEN = 128
 };
 
 #define SEEN_BYTES offsetof(FreqSeen, bins)
@@ -296,61 +290,52 @@ static bool date_seconds(const char *date, int64_t *seconds)
     return strcmp(text, date) == 0;
 }
 
+/* A part of a note, if there is one; the byte behind it, or NULL: damaged. */
+static const uint8_t *read_part(const uint8_t *at, const uint8_t *end, bool is_there, void *to,
+                                size_t n)
+{
+    if (!is_there || at == NULL) {
+        return at;
+    }
+    if ((size_t)(end - at) < n) {
+        return NULL;
+    }
+    memcpy(to, at, n);
+    return at + n;
+}
+
 /* The parts in front of the ETag; the byte behind them, or NULL: damaged. */
 static const uint8_t *read_parts(const uint8_t *at, const uint8_t *end, RevisitNote *note)
 {
-    unsigned parts = at < end ? *at++ : ~0u;
-    if (parts <= NOTE_PARTS && (parts & NOTE_SEEN) != 0) {
+    uint8_t parts = 0;
+    float freq = 0; /* all bits of parts are taken: a hint is the negative of one */
+    uint8_t fresh[SECONDS_BYTES] = {0};
+    uint8_t ends[SECONDS_BYTES] = {0};
+    uint8_t date[SECONDS_BYTES] = {0};
+    uint8_t length = 0;
+    at = read_part(at, end, true, &parts, 1);
+    if (at != NULL && (parts & NOTE_SEEN) != 0) {
         at = revisit_seen_read(at, end, &note->seen);
     }
-    if (at == NULL) {
-        return NULL;
-    }
-    size_t need = ((parts & NOTE_MISSES) != 0) + ((parts & NOTE_FREQ) != 0 ? sizeof(float) : 0) +
-                  ((parts & NOTE_SIGNAL) != 0 ? sizeof note->signal_changes : 0) +
-                  ((parts & NOTE_FRESH) != 0 ? SECONDS_BYTES : 0) +
-                  ((parts & NOTE_END) != 0 ? SECONDS_BYTES : 0) +
-                  ((parts & NOTE_SECONDS) != 0 ? SECONDS_BYTES : 0) + ((parts & NOTE_DATE) != 0);
-    if (parts > NOTE_PARTS || (size_t)(end - at) < need) {
-        return NULL;
-    }
-    if ((parts & NOTE_MISSES) != 0) {
-        note->misses = *at++;
-    }
-    if ((parts & NOTE_FREQ) != 0) {
-        float freq = 0; /* all bits of parts are taken: a hint is the negative of one */
-        memcpy(&freq, at, sizeof freq);
-        note->fixed_freq = freq > 0 ? freq : 0;
-        note->hint_freq = freq < 0 ? -freq : 0;
-        at += sizeof freq;
-    }
-    if ((parts & NOTE_SIGNAL) != 0) {
-        note->has_signal = true;
-        memcpy(&note->signal_changes, at, sizeof note->signal_changes);
-        at += sizeof note->signal_changes;
-    }
-    if ((parts & NOTE_FRESH) != 0) {
-        note->fresh_until_s = (double)schedule_load_bytes(at, SECONDS_BYTES);
-        at += SECONDS_BYTES;
-    }
-    if ((parts & NOTE_END) != 0) {
-        note->ends_s = (double)schedule_load_bytes(at, SECONDS_BYTES);
-        at += SECONDS_BYTES;
-    }
+    note->has_signal = (parts & NOTE_SIGNAL) != 0;
+    at = read_part(at, end, parts & NOTE_MISSES, &note->misses, 1);
+    at = read_part(at, end, parts & NOTE_FREQ, &freq, sizeof freq);
+    at = read_part(at, end, note->has_signal, &note->signal_changes, sizeof note->signal_changes);
+    at = read_part(at, end, parts & NOTE_FRESH, fresh, sizeof fresh);
+    at = read_part(at, end, parts & NOTE_END, ends, sizeof ends);
+    at = read_part(at, end, parts & NOTE_SECONDS, date, sizeof date);
+    at = read_part(at, end, parts & NOTE_DATE, &length, 1);
+    note->fixed_freq = freq > 0 ? freq : 0;
+    note->hint_freq = freq < 0 ? -freq : 0;
+    note->fresh_until_s = (double)schedule_load_bytes(fresh, sizeof fresh);
+    note->ends_s = (double)schedule_load_bytes(ends, sizeof ends);
     if ((parts & NOTE_SECONDS) != 0) {
-        revisit_rows_format_date((int64_t)schedule_load_bytes(at, SECONDS_BYTES),
+        revisit_rows_format_date((int64_t)schedule_load_bytes(date, sizeof date),
                                  note->last_modified);
-        at += SECONDS_BYTES;
     }
-    if ((parts & NOTE_DATE) != 0) {
-        size_t length = *at++;
-        if (length > REVISIT_DATE_BYTES || (size_t)(end - at) < length) {
-            return NULL;
-        }
-        memcpy(note->last_modified, at, length);
-        at += length;
-    }
-    return at;
+    return length > REVISIT_DATE_BYTES
+               ? NULL
+               : read_part(at, end, length > 0, note->last_modified, length);
 }
 
 Result revisit_rows_note_get(const RevisitRows *table, MDB_txn *txn, uint64_t index,
