@@ -138,10 +138,8 @@ static bool change(Trouble *trouble, ClusterTable *table)
 {
     uint16_t from = somebody(trouble, table);
     uint16_t to = somebody(trouble, table);
-    unsigned leaving = 0;
-    unsigned coming = 0;
     uint64_t luck = dice_below(&trouble->net->dice, 8);
-    cluster_table_count_moves(table, from, &leaving, &coming);
+    ClusterShare share = cluster_table_share(table, from);
     if (luck == 0 && may_change(trouble, table, CLUSTER_NOBODY) &&
         table->n_agents < trouble->options->agents + CLUSTER_SIM_ADDED) {
         uint16_t added = 0;
@@ -151,7 +149,7 @@ static bool change(Trouble *trouble, ClusterTable *table)
         return false;
     }
     if (luck <= 2) {
-        return coming == 0 && cluster_table_count(table, from) > 0 &&
+        return share.coming == 0 && share.owned > 0 &&
                cluster_table_drain(table, from) == RESULT_OK;
     }
     unsigned n = 1 + (unsigned)dice_below(&trouble->net->dice, SLOT_COUNT / table->n_agents);

@@ -132,7 +132,7 @@ static void answer(Bench *bench, unsigned message, BlockFault fault, MonoTime no
     other.head.from = 5;
     other.head.session = SESSION;
     WireWriter writer = node_link_begin(&other);
-    wire_put_8(&writer, (uint8_t)fault);
+    wire_put_number(&writer, fault, 1);
     wire_put_varint(&writer, message + 1);
     TransportEvent *event = transport_event_new(TRANSPORT_ANSWER, bench->tokens[message], NULL,
                                                 NULL, other.out.data, other.out.length);

@@ -82,11 +82,11 @@ static EndVerdict see(EndVerdict verdict, uint64_t first, uint64_t second)
     Buffer bytes;
     buffer_init(&bytes, BUFFER_NO_LIMIT);
     WireWriter writer = wire_writer(&bytes);
-    wire_put_8(&writer, (uint8_t)verdict);
+    wire_put_number(&writer, verdict, 1);
     wire_put_varint(&writer, 2);
     for (uint16_t i = 0; i < 2; i++) {
-        wire_put_16(&writer, i);
-        wire_put_64(&writer, i == 0 ? first : second);
+        wire_put_number(&writer, i, 2);
+        wire_put_number(&writer, i == 0 ? first : second, 8);
     }
     key_changed(&desk.end.key, now());
     pass(1);

@@ -137,7 +137,7 @@ static void hear(World *w)
     TransportEvent *event = transport_event_new(TRANSPORT_MESSAGE, 0, "ragno.test.ask.1", "back",
                                                 w->asks.sent.bytes, w->asks.sent.length);
     CU_ASSERT_TRUE_FATAL(node_link_open(&w->owner.link, event, &reader, &head));
-    CU_ASSERT_EQUAL(wire_get_8(&reader), NODE_ASK_ROBOTS);
+    CU_ASSERT_EQUAL((uint8_t)wire_get_number(&reader, 1), NODE_ASK_ROBOTS);
     errand_desk_asked(&w->owner.desk, &reader, event->reply_to, w->now);
     transport_event_delete(event);
 }

@@ -93,7 +93,7 @@ static void deliver(const Message *message)
         WireReader reader;
         NodeHead head;
         CU_ASSERT_TRUE(node_link_open(&to->link, event, &reader, &head));
-        CU_ASSERT_EQUAL(wire_get_8(&reader), NODE_ASK_HELD);
+        CU_ASSERT_EQUAL((uint8_t)wire_get_number(&reader, 1), NODE_ASK_HELD);
         lease_desk_tell_held(&to->desk, &head, reply_to, 0, now);
     }
     transport_event_delete(event);

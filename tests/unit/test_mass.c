@@ -268,7 +268,7 @@ static void deliver(World *w, Message *message, MonoTime now)
         WireReader reader;
         NodeHead head;
         CU_ASSERT_TRUE_FATAL(node_link_open(desk->link, event, &reader, &head));
-        CU_ASSERT_EQUAL_FATAL(wire_get_8(&reader), NODE_ASK_MASS);
+        CU_ASSERT_EQUAL_FATAL((uint8_t)wire_get_number(&reader, 1), NODE_ASK_MASS);
         mass_desk_asked(desk, &reader, head.from, event->reply_to);
     }
     transport_event_delete(event);

@@ -322,7 +322,7 @@ static void a_drained_agent_takes_nothing_and_rows_for_it_go_elsewhere(void)
     agents_fixture_take(&w->agents[0], true);
     CU_ASSERT_EQUAL(w->agents[0].fault, BLOCK_DRAINED);
     run(w);
-    CU_ASSERT_EQUAL(cluster_table_count(&w->table, 0), 0);
+    CU_ASSERT_EQUAL(cluster_table_share(&w->table, 0).owned, 0);
     CU_ASSERT_FALSE(cluster_table_has(&w->table, 0));
     for (unsigned i = 0; i < AGENTS; i++) {
         CU_ASSERT_EQUAL(ingest_cluster_outbox_blocks(&w->agents[i].cluster), 0);

@@ -268,7 +268,7 @@ void courier_answered(Courier *courier, const TransportEvent *event, MonoTime no
     if (customer == NULL || !node_link_open(courier->link, event, &reader, &head)) {
         return;
     }
-    uint8_t fault = wire_get_8(&reader);
+    uint8_t fault = (uint8_t)wire_get_number(&reader, 1);
     uint64_t taken = wire_get_varint(&reader);
     if (!wire_reader_ended(&reader)) {
         return;
@@ -307,7 +307,7 @@ void courier_nobody(Courier *courier, uint64_t number, MonoTime now)
 static void courier_reply(Courier *courier, const char *reply_to, BlockFault fault, uint64_t taken)
 {
     WireWriter writer = node_link_begin(courier->link);
-    wire_put_8(&writer, (uint8_t)fault);
+    wire_put_number(&writer, fault, 1);
     wire_put_varint(&writer, taken);
     node_link_answer(courier->link, &writer, reply_to);
 }

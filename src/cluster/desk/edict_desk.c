@@ -211,7 +211,7 @@ static void edict_desk_ask(EdictDesk *desk, EdictGiven *given, MonoTime now)
             continue;
         }
         WireWriter writer = node_link_question(desk->link, NODE_ASK_EDICTS);
-        wire_put_64(&writer, given->number);
+        wire_put_number(&writer, given->number, 8);
         (void)node_link_ask(desk->link, &writer, (uint16_t)i,
                             node_token(NODE_PART_EDICTS, given->serial << AGENT_BITS | i));
     }
@@ -266,7 +266,7 @@ void edict_desk_applied(EdictDesk *desk, uint64_t number, const char *text)
 
 void edict_desk_asked(EdictDesk *desk, WireReader *question, const char *reply_to, MonoTime now)
 {
-    uint64_t number = wire_get_64(question);
+    uint64_t number = wire_get_number(question, 8);
     if (!wire_reader_ended(question)) {
         return;
     }
@@ -275,9 +275,9 @@ void edict_desk_asked(EdictDesk *desk, WireReader *question, const char *reply_t
     }
     const char *text = edict_desk_text_of(desk, number);
     WireWriter writer = node_link_begin(desk->link);
-    wire_put_64(&writer, desk->applied);
+    wire_put_number(&writer, desk->applied, 8);
     wire_put_string(&writer, text, strlen(text));
-    wire_put_64(&writer, (uint64_t)(now.ns / 1000000));
+    wire_put_number(&writer, (uint64_t)(now.ns / 1000000), 8);
     node_link_answer(desk->link, &writer, reply_to);
 }
 
@@ -350,10 +350,10 @@ static void edict_desk_take_answer(EdictDesk *desk, const TransportEvent *event,
                 cluster_table_has(desk->table, (uint16_t)agent) ? EDICT_AWAY : EDICT_DONE;
         } else if (event->kind == TRANSPORT_ANSWER &&
                    node_link_open(desk->link, event, &reader, &head)) {
-            uint64_t applied = wire_get_64(&reader);
+            uint64_t applied = wire_get_number(&reader, 8);
             size_t length = 0;
             const uint8_t *text = wire_get_string(&reader, &length);
-            (void)wire_get_64(&reader); /* its clock (watch_desk.h) */
+            (void)wire_get_number(&reader, 8); /* its clock (watch_desk.h) */
             if (wire_reader_ended(&reader) && applied >= given->number) {
                 edict_given_hear(given, agent, (const char *)text, length);
             }

@@ -100,7 +100,7 @@ static void end_desk_put(EndDesk *desk, uint8_t verdict, const EndNamed *named, 
                          MonoTime now)
 {
     WireWriter writer = wire_writer(node_link_blank(desk->link));
-    wire_put_8(&writer, verdict);
+    wire_put_number(&writer, verdict, 1);
     wire_put_list(&writer, &end_named, named, n);
     if (writer.rc == RESULT_OK) {
         (void)key_put(&desk->key, now);
@@ -111,7 +111,7 @@ static void end_desk_put(EndDesk *desk, uint8_t verdict, const EndNamed *named, 
 static void read_verdict(EndDesk *desk, const TransportEvent *event)
 {
     WireReader reader = wire_reader(event->bytes, event->revision > 0 ? event->length : 0);
-    uint8_t verdict = wire_get_8(&reader);
+    uint8_t verdict = (uint8_t)wire_get_number(&reader, 1);
     size_t n = 0;
     EndNamed *named = wire_get_new_list(&reader, &end_named, CLUSTER_AGENTS_MAX, &n);
     free(desk->named);
@@ -170,14 +170,14 @@ static EndVerdict end_desk_take_value(EndDesk *desk, const TransportEvent *event
 void end_desk_asked(EndDesk *desk, WireReader *question, const char *reply_to,
                     const EndReport *report)
 {
-    uint64_t round = wire_get_64(question);
+    uint64_t round = wire_get_number(question, 8);
     EndReport ours = *report;
     ours.session = desk->link->head.session;
     if (!wire_reader_ended(question)) {
         return;
     }
     WireWriter writer = node_link_begin(desk->link);
-    wire_put_64(&writer, round);
+    wire_put_number(&writer, round, 8);
     wire_put(&writer, &node_end_report, &ours);
     node_link_answer(desk->link, &writer, reply_to);
 }
@@ -193,7 +193,7 @@ static void end_desk_ask(EndDesk *desk, MonoTime now)
             continue;
         }
         WireWriter writer = node_link_question(desk->link, NODE_ASK_END);
-        wire_put_64(&writer, desk->ending.round);
+        wire_put_number(&writer, desk->ending.round, 8);
         (void)node_link_ask(desk->link, &writer, agent, node_token(NODE_PART_END, agent));
     }
 }
@@ -293,7 +293,7 @@ EndVerdict end_desk_take(EndDesk *desk, const TransportEvent *event, const EndRe
     if (event->kind != TRANSPORT_ANSWER || !node_link_open(desk->link, event, &reader, &head)) {
         return END_NOT_YET;
     }
-    uint64_t round = wire_get_64(&reader);
+    uint64_t round = wire_get_number(&reader, 8);
     wire_get(&reader, &node_end_report, &theirs);
     if (wire_reader_ended(&reader)) {
         end_desk_note(desk, head.from, round, &theirs, now);

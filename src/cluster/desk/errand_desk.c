@@ -97,9 +97,9 @@ static bool read_answer(WireReader *reader, ErrandAnswer *answer)
 {
     size_t header_length = 0;
     size_t body_length = 0;
-    uint32_t status = wire_get_32(reader);
-    uint8_t class = wire_get_8(reader);
-    answer->is_cut = wire_get_8(reader) != 0;
+    uint32_t status = (uint32_t)wire_get_number(reader, 4);
+    uint8_t class = (uint8_t)wire_get_number(reader, 1);
+    answer->is_cut = wire_get_number(reader, 1) != 0;
     const uint8_t *header = wire_get_string(reader, &header_length);
     const uint8_t *body = wire_get_string(reader, &body_length);
     answer->status = status < 1000 ? (int)status : 0;
@@ -112,7 +112,7 @@ static bool read_answer(WireReader *reader, ErrandAnswer *answer)
 static void take_reply(ErrandDesk *desk, size_t place, WireReader *reader, MonoTime now)
 {
     ErrandAsked *errand = &desk->ours[place];
-    uint8_t reply = wire_get_8(reader);
+    uint8_t reply = (uint8_t)wire_get_number(reader, 1);
     int64_t pause_ms = ERRAND_FIRST_MS + mono_ms_between(errand->begun, now) / 4;
     if (reply == ERRAND_HERE) {
         ErrandAnswer *answer = errand_answer_new(FETCH_OK);
@@ -200,11 +200,11 @@ static void reply(ErrandDesk *desk, ErrandReply what, const ErrandAnswer *answer
                   const char *reply_to)
 {
     WireWriter writer = node_link_begin(desk->link);
-    wire_put_8(&writer, (uint8_t)what);
+    wire_put_number(&writer, what, 1);
     if (what == ERRAND_HERE) {
-        wire_put_32(&writer, (uint32_t)answer->status);
-        wire_put_8(&writer, (uint8_t)answer->class);
-        wire_put_8(&writer, answer->is_cut);
+        wire_put_number(&writer, (uint32_t)answer->status, 4);
+        wire_put_number(&writer, answer->class, 1);
+        wire_put_number(&writer, answer->is_cut, 1);
         wire_put_string(&writer, answer->header.data, answer->header.length);
         wire_put_string(&writer, answer->body.data, answer->body.length);
     }

@@ -58,7 +58,7 @@ static void greet_desk_greet(GreetDesk *desk, uint16_t agent, MonoTime now)
     GreetPeer *peer = &desk->members->members[agent].greet;
     peer->next = mono_add_ms(now, AGAIN_MS);
     WireWriter writer = node_link_question(desk->link, NODE_ASK_GREET);
-    wire_put_64(&writer, peer->mark.taken);
+    wire_put_number(&writer, peer->mark.taken, 8);
     (void)node_link_ask(desk->link, &writer, agent, node_token(NODE_PART_GREET, agent));
 }
 
@@ -116,7 +116,7 @@ void greet_desk_asked(GreetDesk *desk, WireReader *question, const NodeHead *hea
                       const char *reply_to, MonoTime now)
 {
     GreetPeer *peer = greet_desk_peer(desk, head->from);
-    uint64_t taken = wire_get_64(question);
+    uint64_t taken = wire_get_number(question, 8);
     if (!wire_reader_ended(question) || peer == NULL || head->session < peer->compared) {
         return;
     }

@@ -156,7 +156,7 @@ void lease_desk_tell_held(LeaseDesk *desk, const NodeHead *head, const char *rep
         return;
     }
     WireWriter writer = node_link_begin(desk->link);
-    wire_put_64(&writer, edict);
+    wire_put_number(&writer, edict, 8);
     wire_put_list(&writer, &node_lease_held, desk->held, n);
     node_link_answer(desk->link, &writer, reply_to);
 }
@@ -167,7 +167,7 @@ static bool learn_held(LeaseDesk *desk, const TransportEvent *event, uint64_t ed
     WireReader reader;
     NodeHead head;
     if (event->kind != TRANSPORT_ANSWER || !node_link_open(desk->link, event, &reader, &head) ||
-        head.epoch != desk->link->head.epoch || wire_get_64(&reader) > edict) {
+        head.epoch != desk->link->head.epoch || wire_get_number(&reader, 8) > edict) {
         return false;
     }
     size_t n = wire_get_list(&reader, &node_lease_held, desk->held, LEASE_HELD_MOST);
@@ -212,13 +212,13 @@ void lease_desk_asked(LeaseDesk *desk, const TransportEvent *event, MonoTime now
         return;
     }
     LeaseClient client = {head.from, head.session};
-    uint64_t number = wire_get_64(&reader);
-    uint64_t dead_below = wire_get_64(&reader);
+    uint64_t number = wire_get_number(&reader, 8);
+    uint64_t dead_below = wire_get_number(&reader, 8);
     size_t n = wire_get_list(&reader, &node_lease_item, desk->items, LEASE_ITEMS_MOST);
     if (wire_reader_ended(&reader) &&
         lease_desk_judge(desk, client, number, dead_below, desk->items, n, now)) {
         WireWriter writer = node_link_begin(desk->link);
-        wire_put_64(&writer, number);
+        wire_put_number(&writer, number, 8);
         wire_put_list(&writer, &node_lease_answer, desk->answers, n);
         node_link_answer(desk->link, &writer, event->reply_to);
     }
@@ -297,7 +297,7 @@ void lease_desk_answered(LeaseDesk *desk, const TransportEvent *event, MonoTime 
     if (!node_link_open(desk->link, event, &reader, &head)) {
         return;
     }
-    uint64_t number = wire_get_64(&reader);
+    uint64_t number = wire_get_number(&reader, 8);
     size_t n = wire_get_list(&reader, &node_lease_answer, desk->answers, LEASE_ITEMS_MOST);
     if (wire_reader_ended(&reader)) {
         lease_holder_answer(desk->holder, head.from, number, desk->answers, n, now);
@@ -323,8 +323,8 @@ static void ask_self(LeaseDesk *desk, const LeaseMessage *message, MonoTime now)
 static void send_message(LeaseDesk *desk, const LeaseMessage *message, MonoTime now)
 {
     WireWriter writer = node_link_begin(desk->link);
-    wire_put_64(&writer, message->number);
-    wire_put_64(&writer, desk->dead_below);
+    wire_put_number(&writer, message->number, 8);
+    wire_put_number(&writer, desk->dead_below, 8);
     wire_put_list(&writer, &node_lease_item, message->items, message->n);
     uint64_t number = message->number << AGENT_BITS | message->to;
     if (writer.rc != RESULT_OK ||

@@ -57,8 +57,8 @@ Result mass_desk_set_agents(MassDesk *desk, uint32_t agents)
 void mass_desk_asked(MassDesk *desk, WireReader *question, uint16_t from, const char *reply_to)
 {
     MassFile file;
-    uint64_t have = wire_get_64(question);
-    uint64_t offset = wire_get_64(question);
+    uint64_t have = wire_get_number(question, 8);
+    uint64_t offset = wire_get_number(question, 8);
     if (!wire_reader_ended(question) || desk->options.directory == NULL) {
         return;
     }
@@ -67,7 +67,7 @@ void mass_desk_asked(MassDesk *desk, WireReader *question, uint16_t from, const 
     uint64_t left = offset < end && offset % MASS_RECORD_BYTES == 0 ? end - offset : 0;
     WireWriter writer = node_link_begin(desk->link);
     mass_head_put(&writer, &file.head);
-    wire_put_64(&writer, offset);
+    wire_put_number(&writer, offset, 8);
     wire_put_string(&writer, left == 0 ? "" : file.records + offset,
                     left < MASS_CHUNK_BYTES ? left : MASS_CHUNK_BYTES);
     node_link_answer(desk->link, &writer, reply_to);
@@ -96,8 +96,8 @@ static void mass_desk_ask(MassDesk *desk, MonoTime now)
     const MassSeat *seat = &desk->seats[desk->peer];
     uint64_t copied = seat->comes != 0 ? seat->writer.records : 0;
     WireWriter writer = node_link_question(desk->link, NODE_ASK_MASS);
-    wire_put_64(&writer, seat->have);
-    wire_put_64(&writer, copied * MASS_RECORD_BYTES);
+    wire_put_number(&writer, seat->have, 8);
+    wire_put_number(&writer, copied * MASS_RECORD_BYTES, 8);
     desk->asked = ++desk->last;
     desk->next = mono_add_ms(now, ANSWER_MS);
     if (node_link_ask(desk->link, &writer, desk->peer, node_token(NODE_PART_MASS, desk->asked)) !=
@@ -171,7 +171,7 @@ void mass_desk_take(MassDesk *desk, const TransportEvent *event, MonoTime now)
     }
     size_t length = 0;
     bool good = mass_head_get(&reader, &head);
-    uint64_t offset = wire_get_64(&reader);
+    uint64_t offset = wire_get_number(&reader, 8);
     const uint8_t *bytes = wire_get_string(&reader, &length);
     if (!good || from.from != desk->peer || !wire_reader_ended(&reader)) {
         mass_desk_refuse(desk, "not readable", now);

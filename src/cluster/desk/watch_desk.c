@@ -17,7 +17,7 @@ void watch_desk_init(WatchDesk *desk, NodeLink *link, TableKeeper *keeper, Membe
 static void watch_ask(WatchDesk *desk, uint16_t agent, uint64_t number)
 {
     WireWriter writer = node_link_question(desk->link, NODE_ASK_EDICTS);
-    wire_put_64(&writer, 0);
+    wire_put_number(&writer, 0, 8);
     (void)node_link_ask(desk->link, &writer, agent, node_token(NODE_PART_WATCH, number));
 }
 
@@ -195,9 +195,9 @@ bool watch_desk_take(WatchDesk *desk, const TransportEvent *event, MonoTime now)
         head.from >= desk->members->n) {
         return false;
     }
-    (void)wire_get_64(&reader); /* what is carried out there */
+    (void)wire_get_number(&reader, 8); /* what is carried out there */
     (void)wire_get_string(&reader, &length);
-    uint64_t clock = wire_get_64(&reader);
+    uint64_t clock = wire_get_number(&reader, 8);
     if (!wire_reader_ended(&reader)) {
         return false;
     }

@@ -95,7 +95,7 @@ Result member_identity_write(const NodeIdentity *identity, Buffer *out)
 {
     size_t start = out->length;
     WireWriter writer = wire_writer(out);
-    wire_put_8(&writer, FORMAT);
+    wire_put_number(&writer, FORMAT, 1);
     wire_put(&writer, &identity_record, identity);
     return wire_seal(&writer, start);
 }
@@ -104,7 +104,7 @@ Result member_identity_read(NodeIdentity *identity, const void *bytes, size_t le
 {
     WireReader reader;
     *identity = (NodeIdentity){.known = true};
-    if (!wire_open(&reader, bytes, length) || wire_get_8(&reader) != FORMAT) {
+    if (!wire_open(&reader, bytes, length) || wire_get_number(&reader, 1) != FORMAT) {
         return RESULT_DAMAGED;
     }
     wire_get(&reader, &identity_record, identity);
@@ -115,7 +115,7 @@ Result member_record_write(const MemberRecord *record, const Buffer *heard, Buff
 {
     size_t start = out->length;
     WireWriter writer = wire_writer(out);
-    wire_put_8(&writer, FORMAT);
+    wire_put_number(&writer, FORMAT, 1);
     wire_put(&writer, &member_record, record);
     wire_put_bytes(&writer, heard->data, heard->length);
     return wire_seal(&writer, start);
@@ -124,7 +124,7 @@ Result member_record_write(const MemberRecord *record, const Buffer *heard, Buff
 Result member_record_read(MemberRecord *record, uint16_t self, const void *bytes, size_t length)
 {
     WireReader reader;
-    if (!wire_open(&reader, bytes, length) || wire_get_8(&reader) != FORMAT) {
+    if (!wire_open(&reader, bytes, length) || wire_get_number(&reader, 1) != FORMAT) {
         return RESULT_DAMAGED;
     }
     wire_get(&reader, &member_record, record);

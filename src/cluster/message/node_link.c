@@ -128,8 +128,8 @@ Buffer *node_link_blank(NodeLink *link)
 WireWriter node_link_begin(NodeLink *link)
 {
     WireWriter writer = wire_writer(node_link_blank(link));
-    wire_put_16(&writer, MAGIC);
-    wire_put_8(&writer, link->wire);
+    wire_put_number(&writer, MAGIC, 2);
+    wire_put_number(&writer, link->wire, 1);
     wire_put(&writer, &node_head, &link->head);
     return writer;
 }
@@ -145,7 +145,7 @@ void node_link_answer(const NodeLink *link, const WireWriter *writer, const char
 WireWriter node_link_question(NodeLink *link, NodeQuestion question)
 {
     WireWriter writer = node_link_begin(link);
-    wire_put_8(&writer, (uint8_t)question);
+    wire_put_number(&writer, question, 1);
     return writer;
 }
 
@@ -158,8 +158,8 @@ bool node_link_open(const NodeLink *link, const TransportEvent *event, WireReade
                     NodeHead *head)
 {
     *reader = wire_reader(event->bytes, event->length);
-    uint16_t magic = wire_get_16(reader);
-    uint8_t version = wire_get_8(reader);
+    uint16_t magic = (uint16_t)wire_get_number(reader, 2);
+    uint8_t version = (uint8_t)wire_get_number(reader, 1);
     wire_get(reader, &node_head, head);
     return !reader->bad && magic == MAGIC && version >= NODE_WIRE_LEAST && version <= NODE_WIRE &&
            memcmp(head->uuid, link->head.uuid, sizeof head->uuid) == 0;

@@ -299,7 +299,7 @@ static void node_take_question(Node *node, const TransportEvent *event, MonoTime
     if (event->reply_to == NULL || !node_link_open(&node->link, event, &reader, &head)) {
         return;
     }
-    switch (wire_get_8(&reader)) {
+    switch (wire_get_number(&reader, 1)) {
     case NODE_ASK_END:
         node_look(node, &situation);
         end_desk_asked(&node->end, &reader, event->reply_to, &situation.end);
@@ -492,7 +492,7 @@ static void node_hear_clock(Node *node, const TransportEvent *event, MonoTime no
     WireReader reader;
     NodeHead head;
     if (node_link_open(&node->link, event, &reader, &head) &&
-        watch_desk_hear(&node->watch, head.from, wire_get_64(&reader), now)) {
+        watch_desk_hear(&node->watch, head.from, wire_get_number(&reader, 8), now)) {
         node_slept(node, now);
     }
 }

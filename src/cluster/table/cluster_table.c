@@ -10,7 +10,26 @@
 
 /* ---- Slots ---- */
 
-/* ---- Slot cache ---- */
+unsigned slot_of_host(const char *host, size_t length)
+{
+    Domain domain = domain_registered(host, length);
+    return (unsigned)(hash_xxh64(domain.name, domain.length) >> (64 - SLOT_BITS));
+}
+
+/* The host of a URL; "" of one that has none. */
+static const char *cluster_table_host(const char *url, size_t length, size_t *host_length)
+{
+    UrlParts parts;
+    bool has_host = url_parts(url, length, &parts);
+    *host_length = has_host ? parts.host_end - parts.host_start : 0;
+    return has_host ? url + parts.host_start : "";
+}
+
+unsigned slot_of_url(const char *url, size_t length)
+{
+    const char *host = cluster_table_host(url, length, &length);
+    return slot_of_host(host, length);
+}
 
 void slot_cache_init(SlotCache *cache, uint64_t seed)
 {
@@ -20,35 +39,14 @@ void slot_cache_init(SlotCache *cache, uint64_t seed)
 
 unsigned slot_cache_of_url(SlotCache *cache, const char *url, size_t length)
 {
-    UrlParts parts;
-    if (!url_parts(url, length, &parts)) {
-        return slot_of_host("", 0);
-    }
-    const char *host = url + parts.host_start;
-    size_t host_length = parts.host_end - parts.host_start;
-    uint64_t hash = hash_64(host, host_length, cache->seed) | 1;
+    const char *host = cluster_table_host(url, length, &length);
+    uint64_t hash = hash_64(host, length, cache->seed) | 1;
     size_t place = hash >> 32 & (SLOT_CACHE_PLACES - 1);
     if (cache->places[place].host != hash) {
         cache->places[place].host = hash;
-        cache->places[place].slot = (uint16_t)slot_of_host(host, host_length);
+        cache->places[place].slot = (uint16_t)slot_of_host(host, length);
     }
     return cache->places[place].slot;
-}
-
-/* ---- Slots ---- */
-
-unsigned slot_of_host(const char *host, size_t length)
-{
-    Domain domain = domain_registered(host, length);
-    return (unsigned)(hash_xxh64(domain.name, domain.length) >> (64 - SLOT_BITS));
-}
-
-unsigned slot_of_url(const char *url, size_t length)
-{
-    UrlParts parts;
-    bool has_host = url_parts(url, length, &parts);
-    return has_host ? slot_of_host(url + parts.host_start, parts.host_end - parts.host_start)
-                    : slot_of_host("", 0);
 }
 
 unsigned slot_of_name(const char *name)
@@ -88,17 +86,16 @@ Result owners_of_table(Arbiters *arbiters, const ClusterTable *table)
 
 Result arbiters_of_table(Arbiters *arbiters, const ClusterTable *table)
 {
-    size_t seated = 0;
     Result rc = owners_of_table(arbiters, table);
-    for (size_t i = 0; i < arbiters->n; i++) {
-        seated += table->agents[arbiters->agents[i]].seated;
-    }
-    for (size_t i = 0, all = arbiters->n; seated > 0 && i < all; i++) {
-        arbiters->n = i == 0 ? 0 : arbiters->n;
-        if (table->agents[arbiters->agents[i]].seated) {
-            arbiters->agents[arbiters->n++] = arbiters->agents[i];
+    size_t seated = 0;
+    for (size_t i = 0; i < arbiters->n; i++) { /* before one whose place was seen */
+        uint16_t agent = arbiters->agents[i];
+        if (table->agents[agent].seated) {
+            arbiters->agents[i] = arbiters->agents[seated];
+            arbiters->agents[seated++] = agent;
         }
     }
+    arbiters->n = seated > 0 ? seated : arbiters->n;
     return rc;
 }
 
@@ -142,8 +139,8 @@ uint16_t arbiters_find(const Arbiters *arbiters, const IpAddress *address)
 
 /* ---- Cluster table ---- */
 
-#define FORMAT        3u
-#define FORMAT_BEFORE 2u /* each slot by itself, also read */
+#define FORMAT        4u
+#define FORMAT_BEFORE 2u /* each agent and slot by itself, also read */
 
 static const char magic[4] = {'R', 'G', 'C', 'T'};
 
@@ -222,42 +219,17 @@ static const WireRecord cluster_table = WIRE_RECORD(ClusterTable, table_fields);
 static const WireRecord cluster_agent = WIRE_RECORD(ClusterAgent, agent_fields);
 static const WireRecord cluster_slot = WIRE_RECORD(ClusterSlot, slot_fields);
 
-static bool same_slot(const ClusterSlot *a, const ClusterSlot *b)
-{
-    return a->from == b->from && a->to == b->to;
-}
-
 Result cluster_table_write(const ClusterTable *table, Buffer *out)
 {
     size_t start = out->length;
     WireWriter writer = wire_writer(out);
     wire_put_bytes(&writer, magic, sizeof magic);
-    wire_put_8(&writer, FORMAT);
+    wire_put_number(&writer, FORMAT, 1);
     wire_put(&writer, &cluster_table, table);
-    wire_put_list(&writer, &cluster_agent, table->agents, table->n_agents);
-    for (unsigned slot = 0, end = 0; slot < SLOT_COUNT; slot = end) {
-        while (end < SLOT_COUNT && same_slot(&table->slots[slot], &table->slots[end])) {
-            end++;
-        }
-        wire_put_varint(&writer, end - slot);
-        wire_put(&writer, &cluster_slot, &table->slots[slot]);
-    }
+    wire_put_varint(&writer, table->n_agents); /* a look at it is most of what agents send */
+    wire_put_runs(&writer, &cluster_agent, table->agents, table->n_agents);
+    wire_put_runs(&writer, &cluster_slot, table->slots, SLOT_COUNT);
     return wire_seal(&writer, start);
-}
-
-/* Neighbours that are alike are one run: a look at the table is most of what agents send. */
-static void cluster_table_read_slots(ClusterTable *table, WireReader *reader, bool in_runs)
-{
-    unsigned slot = 0;
-    while (slot < SLOT_COUNT && !reader->bad) {
-        uint64_t n = in_runs ? wire_get_varint(reader) : 1;
-        ClusterSlot one;
-        wire_get(reader, &cluster_slot, &one);
-        reader->bad = reader->bad || n == 0 || n > SLOT_COUNT - slot;
-        for (uint64_t i = 0; !reader->bad && i < n; i++) {
-            table->slots[slot++] = one;
-        }
-    }
 }
 
 /* Invariant 2. */
@@ -278,7 +250,6 @@ Result cluster_table_read(ClusterTable *table, const void *bytes, size_t length)
 {
     WireReader reader;
     ClusterTable fresh;
-    size_t n = 0;
     cluster_table_init(&fresh);
     if (length <= sizeof magic || memcmp(bytes, magic, sizeof magic) != 0) {
         return RESULT_DAMAGED;
@@ -292,9 +263,20 @@ Result cluster_table_read(ClusterTable *table, const void *bytes, size_t length)
     }
     (void)wire_get_bytes(&reader, sizeof magic + 1);
     wire_get(&reader, &cluster_table, &fresh);
-    fresh.agents = wire_get_new_list(&reader, &cluster_agent, CLUSTER_AGENTS_MAX, &n);
-    fresh.n_agents = (uint32_t)n;
-    cluster_table_read_slots(&fresh, &reader, format == FORMAT);
+    uint64_t n = wire_get_varint(&reader);
+    fresh.n_agents = n > CLUSTER_AGENTS_MAX ? 0 : (uint32_t)n;
+    fresh.agents = calloc(fresh.n_agents + 1u, sizeof *fresh.agents);
+    reader.bad |= fresh.agents == NULL;
+    if (format == FORMAT) {
+        wire_get_runs(&reader, &cluster_agent, fresh.agents, fresh.n_agents);
+        wire_get_runs(&reader, &cluster_slot, fresh.slots, SLOT_COUNT);
+    }
+    for (uint32_t i = 0; format != FORMAT && i < fresh.n_agents; i++) {
+        wire_get(&reader, &cluster_agent, &fresh.agents[i]);
+    }
+    for (unsigned slot = 0; format != FORMAT && slot < SLOT_COUNT; slot++) {
+        wire_get(&reader, &cluster_slot, &fresh.slots[slot]);
+    }
     if (!wire_reader_ended(&reader) || !cluster_table_is_sound(&fresh)) {
         cluster_table_destroy(&fresh);
         return RESULT_DAMAGED;
@@ -311,36 +293,17 @@ uint16_t cluster_table_owner_of_url(const ClusterTable *table, const char *url, 
     return cluster_table_owner(table, slot_of_url(url, length));
 }
 
-unsigned cluster_table_count(const ClusterTable *table, uint16_t agent)
+ClusterShare cluster_table_share(const ClusterTable *table, uint16_t agent)
 {
-    unsigned n = 0;
+    ClusterShare share = {.owned = 0};
     for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
-        n += table->slots[slot].to == agent;
+        bool from = table->slots[slot].from == agent;
+        bool to = table->slots[slot].to == agent;
+        share.owned += to;
+        share.leaving += from && !to;
+        share.coming += to && !from;
     }
-    return n;
-}
-
-void cluster_table_count_moves(const ClusterTable *table, uint16_t agent, unsigned *from,
-                               unsigned *to)
-{
-    *from = 0;
-    *to = 0;
-    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
-        if (cluster_slot_is_moving(table->slots[slot])) {
-            *from += table->slots[slot].from == agent;
-            *to += table->slots[slot].to == agent;
-        }
-    }
-}
-
-bool cluster_table_has(const ClusterTable *table, uint16_t agent)
-{
-    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
-        if (table->slots[slot].to == agent || table->slots[slot].from == agent) {
-            return true;
-        }
-    }
-    return false;
+    return share;
 }
 
 /* ---- changes ---- */
@@ -392,7 +355,7 @@ Result cluster_table_add(ClusterTable *table, uint16_t *agent)
         owned[table->slots[slot].to] += !cluster_slot_is_moving(table->slots[slot]);
     }
     for (uint32_t i = 0; i < table->n_agents; i++) {
-        owners += cluster_table_count(table, (uint16_t)i) > 0;
+        owners += cluster_table_share(table, (uint16_t)i).owned > 0;
     }
     unsigned share = SLOT_COUNT / owners;
     while (share > 0 && take_from_most(&next, owned, fresh) != CLUSTER_NOBODY) {
@@ -443,7 +406,7 @@ Result cluster_table_drain(ClusterTable *table, uint16_t agent)
         return RESULT_MEMORY;
     }
     for (uint32_t i = 0; i < table->n_agents; i++) {
-        counts[i] = cluster_table_count(table, (uint16_t)i);
+        counts[i] = cluster_table_share(table, (uint16_t)i).owned;
     }
     bool moved = false;
     uint16_t least = agent;

@@ -108,7 +108,8 @@ Result cluster_table_copy(ClusterTable *to, const ClusterTable *from);
 Result cluster_table_create(ClusterTable *table, const uint8_t uuid[CLUSTER_UUID_BYTES],
                             const char *psl, uint32_t agents);
 
-/* Appends the table's bytes, with a checksum; slots that are alike and neighbours are one run. */
+/* Appends the table's bytes, with a checksum; agents and slots that are alike and neighbours are
+ * one run. */
 Result cluster_table_write(const ClusterTable *table, Buffer *out);
 /* Replaces *table. RESULT_VERSION: another format; RESULT_DAMAGED: no table; RESULT_MEMORY. *table
  * is as before then. */
@@ -125,18 +126,24 @@ static inline uint16_t cluster_table_owner(const ClusterTable *table, unsigned s
 }
 /* The same for a URL. */
 uint16_t cluster_table_owner_of_url(const ClusterTable *table, const char *url, size_t length);
-/* How many slots an agent owns or is getting. */
-unsigned cluster_table_count(const ClusterTable *table, uint16_t agent);
-/* How many are MOVING from it, and to it. */
-void cluster_table_count_moves(const ClusterTable *table, uint16_t agent, unsigned *from,
-                               unsigned *to);
+/* Slots of an agent: that new URLs of are its own, and of which others have or get the rest. */
+typedef struct ClusterShare {
+    unsigned owned; /* or on their way to it */
+    unsigned leaving;
+    unsigned coming; /* of `owned` */
+} ClusterShare;
+ClusterShare cluster_table_share(const ClusterTable *table, uint16_t agent);
 /* No directory has ever run as it. */
 static inline bool cluster_table_is_free(const ClusterTable *table, uint32_t agent)
 {
     return agent < table->n_agents && table->agents[agent].claimed == 0;
 }
 /* Any slot names it, on either side. */
-bool cluster_table_has(const ClusterTable *table, uint16_t agent);
+static inline bool cluster_table_has(const ClusterTable *table, uint16_t agent)
+{
+    ClusterShare share = cluster_table_share(table, agent);
+    return share.owned + share.leaving > 0;
+}
 
 /* ---- Changes: each makes epoch + 1 and is RESULT_OK, or changes nothing ---- */
 

@@ -191,9 +191,9 @@ Result edicts_write(const Edicts *edicts, Buffer *out)
 {
     size_t start = out->length;
     WireWriter writer = wire_writer(out);
-    wire_put_8(&writer, FORMAT);
+    wire_put_number(&writer, FORMAT, 1);
     wire_put_bytes(&writer, edicts->uuid, sizeof edicts->uuid);
-    wire_put_64(&writer, edicts->last);
+    wire_put_number(&writer, edicts->last, 8);
     wire_put_list(&writer, &edict_record, edicts->list, edicts->n);
     return wire_seal(&writer, start);
 }
@@ -202,9 +202,9 @@ Result edicts_read(Edicts *edicts, const void *bytes, size_t length)
 {
     WireReader reader;
     Edicts fresh = {.n = 0};
-    bool good = wire_open(&reader, bytes, length) && wire_get_8(&reader) == FORMAT;
+    bool good = wire_open(&reader, bytes, length) && wire_get_number(&reader, 1) == FORMAT;
     const uint8_t *uuid = wire_get_bytes(&reader, sizeof fresh.uuid);
-    fresh.last = wire_get_64(&reader);
+    fresh.last = wire_get_number(&reader, 8);
     fresh.list = wire_get_new_list(&reader, &edict_record, EDICTS_MOST, &fresh.n);
     good = good && uuid != NULL && fresh.last < INT64_MAX && wire_reader_ended(&reader);
     for (size_t i = 0; good && i < fresh.n; i++) {

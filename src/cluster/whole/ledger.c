@@ -51,7 +51,7 @@ Result ledger_write(const Ledger *ledger, Buffer *out)
 {
     size_t start = out->length;
     WireWriter writer = wire_writer(out);
-    wire_put_8(&writer, FORMAT);
+    wire_put_number(&writer, FORMAT, 1);
     wire_put_list(&writer, &ledger_row, ledger->rows, ledger->n);
     return wire_seal(&writer, start);
 }
@@ -59,7 +59,7 @@ Result ledger_write(const Ledger *ledger, Buffer *out)
 Result ledger_read(Ledger *ledger, const void *bytes, size_t length)
 {
     WireReader reader;
-    bool good = wire_open(&reader, bytes, length) && wire_get_8(&reader) == FORMAT;
+    bool good = wire_open(&reader, bytes, length) && wire_get_number(&reader, 1) == FORMAT;
     size_t n = 0;
     Ledger fresh = {.rows = wire_get_new_list(&reader, &ledger_row, ROWS_MOST, &n)};
     fresh.n = (uint32_t)n;

@@ -5,6 +5,65 @@
 #include <string.h>
 #include <zstd.h>
 
+/* ---- Blocks ---- */
+
+static const WireField header_fields[] = {WIRE_FIELD(BlockHeader, kind, 1, UINT64_MAX),
+                                          WIRE_FIELD(BlockHeader, version, 1, UINT64_MAX),
+                                          WIRE_FIELD(BlockHeader, records, 2, UINT64_MAX),
+                                          WIRE_FIELD(BlockHeader, epoch, 4, UINT64_MAX),
+                                          WIRE_FIELD(BlockHeader, length, 4, UINT64_MAX),
+                                          WIRE_FIELD(BlockHeader, crc, 4, UINT64_MAX)};
+static const WireRecord block_header = WIRE_RECORD(BlockHeader, header_fields);
+
+BlockFault block_read(WireReader *reader, BlockHeader *header, const void **body)
+{
+    wire_get(reader, &block_header, header);
+    if (reader->bad) {
+        return BLOCK_LENGTH;
+    }
+    if (header->version != BLOCK_VERSION ||
+        (header->kind != BLOCK_LINKS && header->kind != BLOCK_HOSTS)) {
+        return BLOCK_FORMAT;
+    }
+    *body = header->length > BLOCK_BODY_MOST ? NULL : wire_get_bytes(reader, header->length);
+    if (*body == NULL) {
+        return BLOCK_LENGTH;
+    }
+    return libdeflate_crc32(0, *body, header->length) == header->crc ? BLOCK_GOOD : BLOCK_CRC;
+}
+
+Result block_write_header(void *block, size_t length, BlockKind kind, uint16_t records,
+                          uint32_t epoch)
+{
+    size_t body = length - BLOCK_HEADER_BYTES;
+    BlockHeader header = {.kind = kind,
+                          .version = BLOCK_VERSION,
+                          .records = records,
+                          .epoch = epoch,
+                          .length = body,
+                          .crc = libdeflate_crc32(0, (char *)block + BLOCK_HEADER_BYTES, body)};
+    Buffer bytes = {.limit = BLOCK_HEADER_BYTES};
+    WireWriter out = wire_writer(&bytes);
+    wire_put(&out, &block_header, &header);
+    if (out.rc == RESULT_OK) {
+        memcpy(block, bytes.data, BLOCK_HEADER_BYTES);
+    }
+    buffer_destroy(&bytes);
+    return out.rc;
+}
+
+/* What every URL in a database is: printable ASCII, http or https; its length up to the host, or 0.
+ * (page_db takes it as it is.) */
+static size_t link_block_scheme(const char *url, size_t length)
+{
+    size_t scheme = length > 7 && memcmp(url, "http://", 7) == 0 ? 7 : 8;
+    bool good = scheme == 7 || (length > 8 && memcmp(url, "https://", 8) == 0);
+    for (size_t i = 0; good && i < length; i++) {
+        good = url[i] > ' ' && url[i] <= '~';
+    }
+    return good ? scheme : 0;
+}
+
 /* ---- Host block ---- */
 
 static int64_t host_block_length_of(int64_t ms)
@@ -38,22 +97,9 @@ Result host_block_write(const HostMove *host, uint32_t epoch, Buffer *block)
     wire_put_bytes(&out, room, sizeof room);
     wire_put_string(&out, host->origin, host->length);
     wire_put(&out, &host_move, &bounded);
-    if (out.rc == RESULT_OK) {
-        block_write_header(block->data, block->length, BLOCK_HOSTS, 1, epoch);
-    }
-    return out.rc;
-}
-
-static bool is_origin(const char *origin, size_t length)
-{
-    bool http = length > 7 && memcmp(origin, "http://", 7) == 0;
-    bool https = length > 8 && memcmp(origin, "https://", 8) == 0;
-    for (size_t i = http ? 7 : 8; i < length; i++) {
-        if (origin[i] <= ' ' || origin[i] > '~' || origin[i] == '/') {
-            return false;
-        }
-    }
-    return (http || https) && length <= HOST_ORIGIN_MOST;
+    return out.rc == RESULT_OK
+               ? block_write_header(block->data, block->length, BLOCK_HOSTS, 1, epoch)
+               : out.rc;
 }
 
 Result host_block_read(const BlockHeader *header, const void *body, HostMove *host)
@@ -62,8 +108,9 @@ Result host_block_read(const BlockHeader *header, const void *body, HostMove *ho
     *host = (HostMove){.length = 0};
     host->origin = (const char *)wire_get_string(&in, &host->length);
     wire_get(&in, &host_move, host);
-    bool good = header->records == 1 && wire_reader_ended(&in) && host->origin != NULL &&
-                is_origin(host->origin, host->length);
+    bool good = header->records == 1 && wire_reader_ended(&in) && host->length <= HOST_ORIGIN_MOST;
+    size_t scheme = good ? link_block_scheme(host->origin, host->length) : 0;
+    good = scheme > 0 && memchr(host->origin + scheme, '/', host->length - scheme) == NULL;
     return good ? RESULT_OK : RESULT_INVALID;
 }
 
@@ -163,7 +210,7 @@ Result envelope_pack(EnvelopePacker *packer, const Envelope *envelope, const voi
     EnvelopeHead head = {MAGIC, VERSION, 0, *envelope, length, n};
     wire_put(&writer, &envelope_head, &head);
     if (writer.rc == RESULT_OK) {
-        wire_put_32(&writer, checksum(out->data, packed->data, n));
+        wire_put_number(&writer, checksum(out->data, packed->data, n), 4);
     }
     wire_put_bytes(&writer, packed->data, n);
     return writer.rc;
@@ -177,7 +224,7 @@ BlockFault envelope_open(EnvelopePacker *packer, const void *bytes, size_t lengt
     EnvelopeHead head = {.magic = 0};
     buffer_reset(blocks);
     wire_get(&reader, &envelope_head, &head);
-    uint32_t crc = wire_get_32(&reader);
+    uint32_t crc = (uint32_t)wire_get_number(&reader, 4);
     *envelope = head.envelope;
     if (length < WHOLE_BYTES) {
         return BLOCK_LENGTH;
@@ -239,48 +286,6 @@ const char *block_fault_name(BlockFault fault)
         [BLOCK_UNGREETED] = "the agents have not greeted each other",
         [BLOCK_RECORD] = "a record is not what it should be"};
     return fault < BLOCK_FAULTS ? names[fault] : "unknown";
-}
-
-/* ---- blocks ---- */
-
-BlockFault block_read(WireReader *reader, BlockHeader *header, const void **body)
-{
-    uint8_t kind = wire_get_8(reader);
-    uint8_t version = wire_get_8(reader);
-    header->kind = (BlockKind)kind;
-    header->records = wire_get_16(reader);
-    header->epoch = wire_get_32(reader);
-    header->length = wire_get_32(reader);
-    header->crc = wire_get_32(reader);
-    if (reader->bad) {
-        return BLOCK_LENGTH;
-    }
-    if (version != BLOCK_VERSION || (kind != BLOCK_LINKS && kind != BLOCK_HOSTS)) {
-        return BLOCK_FORMAT;
-    }
-    *body = header->length > BLOCK_BODY_MOST ? NULL : wire_get_bytes(reader, header->length);
-    if (*body == NULL) {
-        return BLOCK_LENGTH;
-    }
-    return libdeflate_crc32(0, *body, header->length) == header->crc ? BLOCK_GOOD : BLOCK_CRC;
-}
-
-void block_write_header(void *block, size_t length, BlockKind kind, uint16_t records,
-                        uint32_t epoch)
-{
-    uint8_t *bytes = block;
-    size_t body = length - BLOCK_HEADER_BYTES;
-    uint32_t crc = libdeflate_crc32(0, bytes + BLOCK_HEADER_BYTES, body);
-    const uint32_t numbers[3] = {epoch, (uint32_t)body, crc};
-    bytes[0] = (uint8_t)kind;
-    bytes[1] = BLOCK_VERSION;
-    bytes[2] = (uint8_t)records;
-    bytes[3] = (uint8_t)(records >> 8);
-    for (size_t i = 0; i < 3; i++) {
-        for (size_t k = 0; k < 4; k++) {
-            bytes[4 + 4 * i + k] = (uint8_t)(numbers[i] >> (8 * k));
-        }
-    }
 }
 
 /* ---- writing ---- */
@@ -363,22 +368,22 @@ static void link_block_put_record(WireWriter *out, const LinkRecord *before,
 {
     unsigned marks = marks_of(before, record);
     size_t shared = shared_prefix(before, record);
-    wire_put_8(out, (uint8_t)marks);
+    wire_put_number(out, marks, 1);
     wire_put_varint(out, shared);
     wire_put_string(out, record->url + shared, record->length - shared);
     if ((marks & LINK_SAME_WAY) == 0) {
-        wire_put_8(out, record->hop);
+        wire_put_number(out, record->hop, 1);
         wire_put_varint(out, record->depth);
-        wire_put_8(out, record->redirects);
+        wire_put_number(out, record->redirects, 1);
     }
     if ((marks & LINK_SAME_SCORE) == 0) {
-        wire_put_16(out, wire_half_of(record->score));
+        wire_put_number(out, wire_half_of(record->score), 2);
     }
     if ((marks & (LINK_SAME_ESTIMATE | LINK_NO_ESTIMATE)) == 0) {
-        wire_put_16(out, wire_half_of(record->estimate));
+        wire_put_number(out, wire_half_of(record->estimate), 2);
     }
     if ((marks & LINK_SAME_AGENT) == 0) {
-        wire_put_16(out, record->agent);
+        wire_put_number(out, record->agent, 2);
     }
     if ((marks & (LINK_SAME_PARENT | LINK_IS_ROOT)) == 0) {
         wire_put_varint(out, fold(parent_before(before), record->parent));
@@ -422,9 +427,8 @@ Result link_block_finish(LinkBlockWriter *writer, uint32_t epoch)
     if (writer->block.length < BLOCK_HEADER_BYTES) {
         return RESULT_INVALID; /* nothing was appended */
     }
-    block_write_header(writer->block.data, writer->block.length, BLOCK_LINKS, writer->records,
-                       epoch);
-    return RESULT_OK;
+    return block_write_header(writer->block.data, writer->block.length, BLOCK_LINKS,
+                              writer->records, epoch);
 }
 
 /* ---- reading ---- */
@@ -438,21 +442,6 @@ void link_block_reader_init(LinkBlockReader *reader, const BlockHeader *header, 
 void link_block_reader_destroy(LinkBlockReader *reader)
 {
     buffer_destroy(&reader->url);
-}
-
-/* What every URL in a database is: printable ASCII, http or https. (page_db takes it as it is.) */
-static bool link_block_is_url(const char *url, size_t length)
-{
-    bool http = length > 7 && memcmp(url, "http://", 7) == 0;
-    if (!http && (length <= 8 || memcmp(url, "https://", 8) != 0)) {
-        return false;
-    }
-    for (size_t i = 0; i < length; i++) {
-        if (url[i] <= ' ' || url[i] > '~') {
-            return false;
-        }
-    }
-    return true;
 }
 
 static bool is_hop(uint8_t hop)
@@ -472,7 +461,7 @@ static Result get_url(LinkBlockReader *reader)
     }
     reader->url.length = (size_t)shared;
     Result rc = buffer_append(&reader->url, rest, length);
-    if (rc == RESULT_OK && !link_block_is_url(reader->url.data, reader->url.length)) {
+    if (rc == RESULT_OK && link_block_scheme(reader->url.data, reader->url.length) == 0) {
         rc = RESULT_INVALID;
     }
     return rc;
@@ -482,20 +471,20 @@ static void get_fields(WireReader *in, unsigned marks, LinkRecord *record)
 {
     uint64_t before = parent_before(record);
     if ((marks & LINK_SAME_WAY) == 0) {
-        record->hop = wire_get_8(in);
+        record->hop = (uint8_t)wire_get_number(in, 1);
         record->depth = wire_get_varint(in);
-        record->redirects = wire_get_8(in);
+        record->redirects = (uint8_t)wire_get_number(in, 1);
     }
     if ((marks & LINK_SAME_SCORE) == 0) {
-        record->score = wire_float_of(wire_get_16(in));
+        record->score = wire_float_of((uint16_t)wire_get_number(in, 2));
     }
     if ((marks & LINK_NO_ESTIMATE) != 0) {
         record->estimate = -1;
     } else if ((marks & LINK_SAME_ESTIMATE) == 0) {
-        record->estimate = wire_float_of(wire_get_16(in));
+        record->estimate = wire_float_of((uint16_t)wire_get_number(in, 2));
     }
     if ((marks & LINK_SAME_AGENT) == 0) {
-        record->agent = wire_get_16(in);
+        record->agent = (uint16_t)wire_get_number(in, 2);
     }
     if ((marks & LINK_IS_ROOT) != 0) {
         record->parent = LINK_NO_PARENT;
@@ -510,7 +499,7 @@ Result link_block_next(LinkBlockReader *reader, LinkRecord *record)
     if (reader->left == 0) {
         return wire_reader_ended(in) ? RESULT_CLOSED : RESULT_INVALID;
     }
-    unsigned marks = wire_get_8(in);
+    unsigned marks = (uint8_t)wire_get_number(in, 1);
     Result rc = in->bad ? RESULT_INVALID : get_url(reader);
     if (rc != RESULT_OK) {
         return rc;

@@ -60,6 +60,7 @@ const char *block_fault_name(BlockFault fault);
 
 typedef struct BlockHeader {
     BlockKind kind;
+    uint8_t version;
     uint16_t records;
     uint32_t epoch; /* of the sender's table when the block was made; its lower half */
     size_t length;  /* of the body */
@@ -69,9 +70,9 @@ typedef struct BlockHeader {
 /* Reads the header and checks that the body is there and is what it was. *body is borrowed. The
  * reader stands behind the block then. */
 BlockFault block_read(WireReader *reader, BlockHeader *header, const void **body);
-/* Overwrites the BLOCK_HEADER_BYTES at the start of a block of n bytes. */
-void block_write_header(void *block, size_t length, BlockKind kind, uint16_t records,
-                        uint32_t epoch);
+/* Overwrites the BLOCK_HEADER_BYTES at the start of a block of n bytes. RESULT_MEMORY. */
+Result block_write_header(void *block, size_t length, BlockKind kind, uint16_t records,
+                          uint32_t epoch);
 
 typedef struct LinkRecord {
     const char *url; /* length bytes; not NUL-terminated */

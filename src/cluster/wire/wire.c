@@ -16,30 +16,10 @@ void wire_put_bytes(WireWriter *writer, const void *bytes, size_t length)
     }
 }
 
-static void wire_put_number(WireWriter *writer, uint64_t number, size_t bytes)
+void wire_put_number(WireWriter *writer, uint64_t number, size_t bytes)
 {
     uint64_t little = htole64(number);
     wire_put_bytes(writer, &little, bytes);
-}
-
-void wire_put_8(WireWriter *writer, uint8_t number)
-{
-    wire_put_number(writer, number, 1);
-}
-
-void wire_put_16(WireWriter *writer, uint16_t number)
-{
-    wire_put_number(writer, number, 2);
-}
-
-void wire_put_32(WireWriter *writer, uint32_t number)
-{
-    wire_put_number(writer, number, 4);
-}
-
-void wire_put_64(WireWriter *writer, uint64_t number)
-{
-    wire_put_number(writer, number, 8);
 }
 
 void wire_put_varint(WireWriter *writer, uint64_t number)
@@ -66,7 +46,7 @@ const uint8_t *wire_get_bytes(WireReader *reader, size_t length)
     return bytes;
 }
 
-static uint64_t wire_get_number(WireReader *reader, size_t bytes)
+uint64_t wire_get_number(WireReader *reader, size_t bytes)
 {
     uint64_t number = 0;
     const uint8_t *from = wire_get_bytes(reader, bytes);
@@ -74,26 +54,6 @@ static uint64_t wire_get_number(WireReader *reader, size_t bytes)
         memcpy(&number, from, bytes);
     }
     return le64toh(number);
-}
-
-uint8_t wire_get_8(WireReader *reader)
-{
-    return (uint8_t)wire_get_number(reader, 1);
-}
-
-uint16_t wire_get_16(WireReader *reader)
-{
-    return (uint16_t)wire_get_number(reader, 2);
-}
-
-uint32_t wire_get_32(WireReader *reader)
-{
-    return (uint32_t)wire_get_number(reader, 4);
-}
-
-uint64_t wire_get_64(WireReader *reader)
-{
-    return wire_get_number(reader, 8);
 }
 
 uint64_t wire_get_varint(WireReader *reader)
@@ -247,11 +207,48 @@ void *wire_get_new_list(WireReader *reader, const WireRecord *record, size_t mos
     return values;
 }
 
+static bool wire_is_alike(const WireRecord *record, const char *a, const char *b)
+{
+    bool alike = true;
+    for (size_t i = 0; alike && i < record->n; i++) {
+        const WireField *field = &record->fields[i];
+        alike = memcmp(a + field->offset, b + field->offset, field->size) == 0;
+    }
+    return alike;
+}
+
+void wire_put_runs(WireWriter *writer, const WireRecord *record, const void *values, size_t n)
+{
+    const char *first = values;
+    for (size_t i = 0, end = 0; i < n; i = end) {
+        const char *value = first + i * record->size;
+        while (end < n && wire_is_alike(record, value, first + end * record->size)) {
+            end++;
+        }
+        wire_put_varint(writer, end - i);
+        wire_put(writer, record, value);
+    }
+}
+
+void wire_get_runs(WireReader *reader, const WireRecord *record, void *values, size_t n)
+{
+    char *next = values;
+    for (size_t left = n; left > 0 && !reader->bad;) {
+        const char *value = next;
+        uint64_t run = wire_get_varint(reader);
+        reader->bad |= run == 0 || run > left;
+        wire_get(reader, record, next);
+        for (uint64_t i = 0; !reader->bad && i < run; i++, left--, next += record->size) {
+            memmove(next, value, record->size);
+        }
+    }
+}
+
 Result wire_seal(WireWriter *writer, size_t start)
 {
     const Buffer *out = writer->out;
     if (writer->rc == RESULT_OK) {
-        wire_put_32(writer, libdeflate_crc32(0, out->data + start, out->length - start));
+        wire_put_number(writer, libdeflate_crc32(0, out->data + start, out->length - start), 4);
     }
     return writer->rc;
 }
@@ -260,7 +257,7 @@ bool wire_open(WireReader *reader, const void *bytes, size_t length)
 {
     size_t whole = length < 4 ? 0 : length - 4;
     WireReader tail = wire_reader((const uint8_t *)bytes + whole, length - whole);
-    uint32_t crc = wire_get_32(&tail);
+    uint32_t crc = (uint32_t)wire_get_number(&tail, 4);
     *reader = wire_reader(bytes, whole);
     return wire_reader_ended(&tail) && libdeflate_crc32(0, bytes, whole) == crc;
 }

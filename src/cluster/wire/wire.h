@@ -26,10 +26,8 @@ static inline WireWriter wire_writer(Buffer *out)
 {
     return (WireWriter){.out = out, .rc = RESULT_OK};
 }
-void wire_put_8(WireWriter *writer, uint8_t number);
-void wire_put_16(WireWriter *writer, uint16_t number);
-void wire_put_32(WireWriter *writer, uint32_t number);
-void wire_put_64(WireWriter *writer, uint64_t number);
+/* 1 to 8 bytes: those of least weight. */
+void wire_put_number(WireWriter *writer, uint64_t number, size_t bytes);
 void wire_put_varint(WireWriter *writer, uint64_t number);
 void wire_put_bytes(WireWriter *writer, const void *bytes, size_t length);
 /* The length as a varint, then the bytes. */
@@ -46,10 +44,7 @@ static inline WireReader wire_reader(const void *bytes, size_t length)
     const uint8_t *start = bytes;
     return (WireReader){.next = start, .end = length == 0 ? start : start + length};
 }
-uint8_t wire_get_8(WireReader *reader);
-uint16_t wire_get_16(WireReader *reader);
-uint32_t wire_get_32(WireReader *reader);
-uint64_t wire_get_64(WireReader *reader);
+uint64_t wire_get_number(WireReader *reader, size_t bytes);
 uint64_t wire_get_varint(WireReader *reader);
 /* length bytes, borrowed from what is read; NULL when there are fewer. */
 const uint8_t *wire_get_bytes(WireReader *reader, size_t length);
@@ -106,6 +101,10 @@ size_t wire_get_list(WireReader *reader, const WireRecord *record, void *values,
 /* The same into a new array, which is the caller's also when the reader is bad: what was not
  * reached is zero. NULL: more than `most`, or no memory; bad then. */
 void *wire_get_new_list(WireReader *reader, const WireRecord *record, size_t most, size_t *n);
+
+/* n of them, which whoever reads knows: neighbours that are alike are one run. */
+void wire_put_runs(WireWriter *writer, const WireRecord *record, const void *values, size_t n);
+void wire_get_runs(WireReader *reader, const WireRecord *record, void *values, size_t n);
 
 /* Ends what was written from `start` on with its CRC-32. */
 Result wire_seal(WireWriter *writer, size_t start);

@@ -268,8 +268,8 @@ Result cluster_client_run(ClusterClient *client, ClusterRun *run, char *const *w
     Buffer answer = {.limit = BUFFER_NO_LIMIT};
     size_t length = 0;
     WireWriter writer = node_link_question(&client->link, NODE_ASK_RUN);
-    wire_put_64(&writer, run->ticket);
-    wire_put_64(&writer, run->offset);
+    wire_put_number(&writer, run->ticket, 8);
+    wire_put_number(&writer, run->offset, 8);
     wire_put_varint(&writer, n);
     for (size_t i = 0; i < n; i++) {
         wire_put_string(&writer, words[i], strlen(words[i]));
@@ -279,8 +279,9 @@ Result cluster_client_run(ClusterClient *client, ClusterRun *run, char *const *w
         rc = cluster_client_send(client, run->agent, &answer);
     }
     WireReader reader = wire_reader(answer.data, answer.length);
-    ConsoleState state = rc == RESULT_OK ? (ConsoleState)wire_get_8(&reader) : CONSOLE_REFUSED;
-    run->status = rc == RESULT_OK ? (int)wire_get_32(&reader) : 0;
+    ConsoleState state =
+        rc == RESULT_OK ? (ConsoleState)(uint8_t)wire_get_number(&reader, 1) : CONSOLE_REFUSED;
+    run->status = rc == RESULT_OK ? (int)(uint32_t)wire_get_number(&reader, 4) : 0;
     const uint8_t *said = rc == RESULT_OK ? wire_get_string(&reader, &length) : NULL;
     if (rc == RESULT_OK) {
         rc = wire_reader_ended(&reader) ? buffer_append(out, said, length) : RESULT_INVALID;

@@ -55,14 +55,12 @@ static void print_agent(ClusterClient *client, const ClusterTable *table, uint16
                         Sums *sums, FILE *out)
 {
     Buffer text = {.limit = 65536};
-    unsigned leaving = 0;
-    unsigned coming = 0;
-    cluster_table_count_moves(table, agent, &leaving, &coming);
-    sums->moving += leaving;
-    (void)fprintf(out, "agent=%u slots=%u %s", (unsigned)agent, cluster_table_count(table, agent),
+    ClusterShare share = cluster_table_share(table, agent);
+    sums->moving += share.leaving;
+    (void)fprintf(out, "agent=%u slots=%u %s", (unsigned)agent, share.owned,
                   table->agents[agent].seated ? "" : "unseated ");
-    if (leaving + coming > 0) {
-        (void)fprintf(out, "leaving=%u coming=%u ", leaving, coming);
+    if (share.leaving + share.coming > 0) {
+        (void)fprintf(out, "leaving=%u coming=%u ", share.leaving, share.coming);
     }
     if (cluster_client_ask(client, agent, &text) == RESULT_OK) {
         const char *words = buffer_string(&text);
@@ -225,10 +223,8 @@ static Result check_giver(const Move *move, uint16_t agent)
 static void warn_of_away(const Move *move, bool takers)
 {
     for (uint32_t i = 0; i < move->table.n_agents; i++) {
-        unsigned leaving = 0;
-        unsigned coming = 0;
-        cluster_table_count_moves(&move->table, (uint16_t)i, &leaving, &coming);
-        if (!move->runs[i] && (takers ? coming : leaving) > 0) {
+        ClusterShare share = cluster_table_share(&move->table, (uint16_t)i);
+        if (!move->runs[i] && (takers ? share.coming : share.leaving) > 0) {
             (void)fprintf(stderr,
                           "ragno cluster: agent %u is away; what %s it waits until it runs\n", i,
                           takers ? "goes to" : "comes from");
@@ -246,23 +242,21 @@ static Result cluster_moves_add(Move *move)
 
 static Result drain(Move *move)
 {
-    unsigned leaving = 0;
-    unsigned coming = 0;
     Result rc = read_agent(move, move->words->what, &move->agent);
     if (rc != RESULT_OK) {
         return rc;
     }
     unsigned agent = move->agent;
-    cluster_table_count_moves(&move->table, move->agent, &leaving, &coming);
-    if (coming > 0) {
+    ClusterShare share = cluster_table_share(&move->table, move->agent);
+    if (share.coming > 0) {
         return cluster_moves_refuse(
             move,
             "a move is under way: %u slots are on their way to agent %u; try again when "
             "they are there (`ragno cluster status`)",
-            coming, agent);
+            share.coming, agent);
     }
-    if (cluster_table_count(&move->table, move->agent) == 0) {
-        return leaving > 0
+    if (share.owned == 0) {
+        return share.leaving > 0
                    ? cluster_moves_refuse(
                          move, "a move is under way: agent %u is being drained already", agent)
                    : cluster_moves_refuse(move, "nothing to move: agent %u has no slots", agent);
@@ -422,13 +416,11 @@ static Result change_once(Move *move, const ClusterChange *change)
 static void cluster_moves_tell(const Move *move, const char *command)
 {
     unsigned agent = move->agent;
-    unsigned leaving = 0;
-    unsigned coming = 0;
-    cluster_table_count_moves(&move->table, move->agent, &leaving, &coming);
+    ClusterShare share = cluster_table_share(&move->table, move->agent);
     if (strcmp(command, "add") == 0) {
         (void)printf("agent %u gets %u slots: start it with an empty directory and the same "
                      "[cluster] section; they move while the crawl runs\n",
-                     agent, coming);
+                     agent, share.coming);
     } else if (strcmp(command, "restore") == 0) {
         (void)printf("agent %u begins anew: start it with an empty directory, cluster.agent = %u "
                      "and its seeds; the others send it what they know\n",
@@ -439,7 +431,7 @@ static void cluster_moves_tell(const Move *move, const char *command)
     } else {
         (void)printf("%u slots leave agent %u; `ragno cluster status` shows when they have "
                      "arrived\n",
-                     leaving, agent);
+                     share.leaving, agent);
     }
     warn_of_away(move, false);
     if (strcmp(command, "drain") == 0) {

@@ -150,8 +150,8 @@ static ConsoleJob *console_find(ClusterConsole *console, uint64_t ticket)
 static void console_answer(WireWriter *answer, ConsoleState state, int status, const void *bytes,
                            size_t length)
 {
-    wire_put_8(answer, (uint8_t)state);
-    wire_put_32(answer, (uint32_t)status);
+    wire_put_number(answer, state, 1);
+    wire_put_number(answer, (uint32_t)status, 4);
     wire_put_string(answer, bytes, length);
 }
 
@@ -199,8 +199,8 @@ void cluster_console_asked(ClusterConsole *console, WireReader *question, WireWr
 {
     char *words[CONSOLE_WORDS];
     Buffer text = {.limit = CONSOLE_CHUNK_BYTES};
-    uint64_t ticket = wire_get_64(question);
-    uint64_t offset = wire_get_64(question);
+    uint64_t ticket = wire_get_number(question, 8);
+    uint64_t offset = wire_get_number(question, 8);
     size_t n = console_read_words(question, &text, words);
     ConsoleJob *job = n == 0 || ticket == 0 ? NULL : console_find(console, ticket);
     const char *why = n == 0 ? NULL : console_judge(console, words, n);

@@ -33,7 +33,7 @@ void cluster_edicts_load(ClusterEdicts *edicts, const char *directory)
     Result rc = file_read(file_path(&path, "%s/" EDICTS_FILE, directory), &bytes);
     if (rc == RESULT_OK) {
         WireReader reader = wire_reader(bytes.data, bytes.length);
-        edicts->kept_applied = wire_get_64(&reader);
+        edicts->kept_applied = wire_get_number(&reader, 8);
         rc = reader.bad ? RESULT_DAMAGED
                         : edicts_read(&edicts->kept, reader.next, wire_left(&reader));
     }
@@ -105,7 +105,7 @@ void cluster_edicts_applied(ClusterPart *part, const Edicts *edicts, uint64_t nu
     Path path;
     Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     WireWriter writer = wire_writer(&bytes);
-    wire_put_64(&writer, number);
+    wire_put_number(&writer, number, 8);
     Result rc = writer.rc == RESULT_OK ? edicts_write(edicts, &bytes) : writer.rc;
     if (rc == RESULT_OK) {
         rc = file_replace(file_path(&path, "%s/" EDICTS_FILE, part->store->directory), bytes.data,

@@ -147,7 +147,7 @@ static Result read_item(InboxChore *chore, Batch *batch, InboxItem *item)
     Result rc = RESULT_OK;
     /* What is sent to an agent that gives all its slots away would keep it from ever being empty.
      */
-    bool is_drained = cluster_table_count(&chore->cluster->table, chore->cluster->self) == 0;
+    bool is_drained = cluster_table_share(&chore->cluster->table, chore->cluster->self).owned == 0;
     item->fault = is_drained ? BLOCK_DRAINED : BLOCK_GOOD;
     while (rc == RESULT_OK && item->fault == BLOCK_GOOD && wire_left(&in) > 0) {
         BlockHeader header;

@@ -82,7 +82,7 @@ static Result outbox_routes_change(Batch *batch, uint32_t *from, bool *more)
     }
     *more = true;
     *from = to;
-    if (cluster_table_count(&cluster->table, to) > 0) {
+    if (cluster_table_share(&cluster->table, to).owned > 0) {
         *from = to + 1u;
         return RESULT_OK;
     }
@@ -371,7 +371,7 @@ static Result has_everything(MovesChore *chore, Batch *batch, uint16_t to, bool 
     IngestCluster *cluster = chore->cluster;
     uint16_t next = to;
     uint64_t sequence = 0;
-    if (cluster_table_count(&cluster->table, cluster->self) == 0) {
+    if (cluster_table_share(&cluster->table, cluster->self).owned == 0) {
         *has = cluster->draft.state.blocks == 0;
         return RESULT_OK;
     }
