@@ -1,7 +1,5 @@
 #include "cluster/desk/mass_desk.h"
 
-#include <stdlib.h>
-
 #include "base/thread/log.h"
 
 #define ANSWER_MS 5000
@@ -11,45 +9,23 @@ void mass_desk_init(MassDesk *desk, NodeLink *link, const MassDeskOptions *optio
     *desk = (MassDesk){.link = link, .options = *options};
 }
 
-static void mass_seat_drop(MassSeat *seat)
+/* A copy that is not whole is none. */
+static void mass_desk_drop(MassDesk *desk)
 {
-    if (seat->comes != 0) {
-        mass_writer_destroy(&seat->writer);
+    if (desk->comes != 0) {
+        mass_writer_destroy(&desk->writer);
     }
-    seat->comes = 0;
+    desk->comes = 0;
 }
 
 void mass_desk_destroy(MassDesk *desk)
 {
-    for (uint32_t i = 0; i < desk->n; i++) {
-        mass_seat_drop(&desk->seats[i]);
-    }
-    free(desk->seats);
+    mass_desk_drop(desk);
 }
 
-static uint64_t round_on_disk(const MassDesk *desk, uint16_t agent)
+void mass_desk_set_agents(MassDesk *desk, uint32_t agents)
 {
-    MassFile file;
-    (void)mass_file_open(&file, desk->options.directory, true, agent);
-    uint64_t round = file.head.round;
-    mass_file_close(&file);
-    return round;
-}
-
-Result mass_desk_set_agents(MassDesk *desk, uint32_t agents)
-{
-    if (desk->options.directory == NULL || agents <= desk->n) {
-        return RESULT_OK;
-    }
-    MassSeat *seats = reallocarray(desk->seats, agents, sizeof *seats);
-    if (seats == NULL) {
-        return RESULT_MEMORY;
-    }
-    desk->seats = seats;
-    for (; desk->n < agents; desk->n++) {
-        seats[desk->n] = (MassSeat){.have = round_on_disk(desk, (uint16_t)desk->n)};
-    }
-    return RESULT_OK;
+    desk->n = desk->options.directory == NULL ? 0 : agents;
 }
 
 /* ---- others' questions ---- */
@@ -76,8 +52,10 @@ void mass_desk_asked(MassDesk *desk, WireReader *question, uint16_t from, const 
 
 /* ---- our questions ---- */
 
-static void rest(MassDesk *desk, MonoTime now)
+/* The turn of the peer is over. */
+static void mass_desk_rest(MassDesk *desk, MonoTime now)
 {
+    mass_desk_drop(desk);
     desk->asked = 0;
     desk->next = mono_add_ms(now, MASS_ASK_MS);
 }
@@ -87,59 +65,54 @@ static void mass_desk_refuse(MassDesk *desk, const char *why, MonoTime now)
     LOG_WARN("cluster", "scores of another agent are refused", "from=%u problem=\"%s\"",
              (unsigned)desk->peer, why);
     desk->refused++;
-    mass_seat_drop(&desk->seats[desk->peer]);
-    rest(desk, now);
+    mass_desk_rest(desk, now);
 }
 
 static void mass_desk_ask(MassDesk *desk, MonoTime now)
 {
-    const MassSeat *seat = &desk->seats[desk->peer];
-    uint64_t copied = seat->comes != 0 ? seat->writer.records : 0;
+    uint64_t copied = desk->comes != 0 ? desk->writer.records : 0;
     WireWriter writer = node_link_question(desk->link, NODE_ASK_MASS);
-    wire_put_number(&writer, seat->have, 8);
+    wire_put_number(&writer, desk->have, 8);
     wire_put_number(&writer, copied * MASS_RECORD_BYTES, 8);
     desk->asked = ++desk->last;
     desk->next = mono_add_ms(now, ANSWER_MS);
     if (node_link_ask(desk->link, &writer, desk->peer, node_token(NODE_PART_MASS, desk->asked)) !=
         RESULT_OK) {
-        rest(desk, now);
+        mass_desk_rest(desk, now);
     }
 }
 
-static void mass_desk_finish(MassDesk *desk, MassSeat *seat, const MassHead *head, MonoTime now)
+static void mass_desk_finish(MassDesk *desk, const MassHead *head, MonoTime now)
 {
     Result rc =
-        seat->writer.crc != head->crc ? RESULT_DAMAGED : mass_writer_finish(&seat->writer, head);
+        desk->writer.crc != head->crc ? RESULT_DAMAGED : mass_writer_finish(&desk->writer, head);
     if (rc != RESULT_OK) {
         mass_desk_refuse(desk, result_name(rc), now);
         return;
     }
-    seat->have = head->round;
     desk->taken++;
     LOG_DEBUG("cluster", "scores of another agent are here", "from=%u records=%llu",
               (unsigned)desk->peer, (unsigned long long)head->records);
-    mass_seat_drop(seat);
-    rest(desk, now);
+    mass_desk_rest(desk, now);
 }
 
 static void take_chunk(MassDesk *desk, const MassHead *head, uint64_t offset, const void *bytes,
                        size_t length, MonoTime now)
 {
-    MassSeat *seat = &desk->seats[desk->peer];
-    if (head->round == 0 || head->round == seat->have) {
-        rest(desk, now);
+    if (head->round == 0 || head->round == desk->have) {
+        mass_desk_rest(desk, now);
         return;
     }
     if (head->records / 2 > desk->options.pages(desk->options.context)) {
         mass_desk_refuse(desk, "more records than pages", now);
         return;
     }
-    if (seat->comes != head->round) {
-        mass_seat_drop(seat);
-        mass_writer_init(&seat->writer, desk->options.directory, true, desk->peer);
-        seat->comes = head->round;
+    if (desk->comes != head->round) {
+        mass_desk_drop(desk);
+        mass_writer_init(&desk->writer, desk->options.directory, true, desk->peer);
+        desk->comes = head->round;
     }
-    if (offset != seat->writer.records * MASS_RECORD_BYTES) {
+    if (offset != desk->writer.records * MASS_RECORD_BYTES) {
         mass_desk_ask(desk, now); /* it has computed anew since */
         return;
     }
@@ -148,12 +121,12 @@ static void take_chunk(MassDesk *desk, const MassHead *head, uint64_t offset, co
     if (end < offset || length % MASS_RECORD_BYTES != 0 || length > left ||
         (length == 0 && left > 0)) {
         mass_desk_refuse(desk, "not what was asked for", now);
-    } else if (mass_writer_copy(&seat->writer, bytes, length) != RESULT_OK) {
+    } else if (mass_writer_copy(&desk->writer, bytes, length) != RESULT_OK) {
         mass_desk_refuse(desk, "the file cannot be written", now);
     } else if (length < left) {
         mass_desk_ask(desk, now);
     } else {
-        mass_desk_finish(desk, seat, head, now);
+        mass_desk_finish(desk, head, now);
     }
 }
 
@@ -166,10 +139,11 @@ void mass_desk_take(MassDesk *desk, const TransportEvent *event, MonoTime now)
         return;
     }
     if (event->kind != TRANSPORT_ANSWER || !node_link_open(desk->link, event, &reader, &from)) {
-        rest(desk, now); /* it is away */
+        mass_desk_rest(desk, now); /* it is away */
         return;
     }
     size_t length = 0;
+    desk->missed = 0;
     bool good = mass_head_get(&reader, &head);
     uint64_t offset = wire_get_number(&reader, 8);
     const uint8_t *bytes = wire_get_string(&reader, &length);
@@ -185,9 +159,17 @@ void mass_desk_work(MassDesk *desk, MonoTime now)
     if (desk->n < 2 || mono_before(now, desk->next)) {
         return;
     }
-    do {
-        desk->peer = (uint16_t)((desk->peer + 1u) % desk->n);
-    } while (desk->peer == desk->link->head.from);
+    if (desk->comes == 0 || ++desk->missed > MASS_AGAIN) {
+        MassFile file;
+        mass_desk_drop(desk);
+        do {
+            desk->peer = (uint16_t)((desk->peer + 1u) % desk->n);
+        } while (desk->peer == desk->link->head.from);
+        (void)mass_file_open(&file, desk->options.directory, true, desk->peer);
+        desk->have = file.head.round;
+        desk->missed = 0;
+        mass_file_close(&file);
+    }
     mass_desk_ask(desk, now);
 }
 

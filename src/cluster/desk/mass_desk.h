@@ -6,11 +6,11 @@
  *
  * What: agents are asked in turn, one question at a time and MASS_ASK_MS between two agents, so it
  * costs about a message a second, whatever the number of agents. An answer has MASS_CHUNK_BYTES of
- * records at most. When no answer comes the next agent has its turn, and the copy goes on where it
- * was when that one's comes again, unless there is a newer computation by then. An agent that is
- * away leaves what it said last. A file that has more records than twice the pages that are known
- * here is refused.
- * Owns: the copies that are being made. Time is a parameter; belongs to one thread.
+ * records at most. A question without an answer is asked again MASS_AGAIN times while a file comes;
+ * then the next agent has its turn, and the copy is begun anew when that one's comes again. An
+ * agent that is away leaves what it said last. A file that has more records than twice the pages
+ * that are known here is refused. Owns: the copy that is being made. Time is a parameter; belongs
+ * to one thread.
  */
 #ifndef CLUSTER_DESK_MASS_DESK_H
 #define CLUSTER_DESK_MASS_DESK_H
@@ -19,6 +19,7 @@
 #include "cluster/message/node_link.h"
 
 #define MASS_ASK_MS      1000
+#define MASS_AGAIN       3u
 #define MASS_CHUNK_BYTES ((size_t)4096 * MASS_RECORD_BYTES)
 
 typedef struct MassDeskOptions {
@@ -27,21 +28,17 @@ typedef struct MassDeskOptions {
     uint64_t (*pages)(void *context); /* that are known here */
 } MassDeskOptions;
 
-/* Of another agent. */
-typedef struct MassSeat {
-    uint64_t have;     /* round of the file that is here; 0: none */
-    uint64_t comes;    /* round of the copy that is being made; 0: none */
-    MassWriter writer; /* of the copy */
-} MassSeat;
-
 typedef struct MassDesk {
     NodeLink *link; /* borrowed */
     MassDeskOptions options;
-    MassSeat *seats; /* by agent; owned */
-    uint32_t n;
-    uint16_t peer;  /* whose turn it is */
-    uint64_t asked; /* number of the question in flight; 0: none */
+    uint32_t n;        /* agents; 0: no scores are exchanged */
+    uint16_t peer;     /* whose turn it is */
+    uint64_t have;     /* round of its file that is here; 0: none */
+    uint64_t comes;    /* round of the copy that is being made; 0: none */
+    MassWriter writer; /* of the copy */
+    uint64_t asked;    /* number of the question in flight; 0: none */
     uint64_t last;
+    unsigned missed; /* answers of this turn */
     MonoTime next;
     uint64_t taken;   /* files */
     uint64_t refused; /* files and messages */
@@ -49,8 +46,8 @@ typedef struct MassDesk {
 
 void mass_desk_init(MassDesk *desk, NodeLink *link, const MassDeskOptions *options);
 void mass_desk_destroy(MassDesk *desk);
-/* A table was committed, with this number of agents. RESULT_MEMORY: as before. */
-Result mass_desk_set_agents(MassDesk *desk, uint32_t agents);
+/* A table was committed, with this number of agents. */
+void mass_desk_set_agents(MassDesk *desk, uint32_t agents);
 
 /* A question of another node. */
 void mass_desk_asked(MassDesk *desk, WireReader *question, uint16_t from, const char *reply_to);

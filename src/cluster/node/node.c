@@ -148,15 +148,13 @@ static Result node_use_table(Node *node, const ClusterTable *table, MonoTime now
     if (rc == RESULT_OK) {
         rc = end_desk_set(&node->end);
     }
-    if (rc == RESULT_OK) {
-        rc = mass_desk_set_agents(&node->mass, table->n_agents);
-    }
     if (rc != RESULT_OK) {
         return rc;
     }
     int64_t pace = (int64_t)table->n_agents * NODE_PACE_MS;
     node->link.head.epoch = table->epoch;
     node->link.pace_ms = pace < NODE_PACE_MOST ? pace : NODE_PACE_MOST;
+    mass_desk_set_agents(&node->mass, table->n_agents);
     watch_desk_set(&node->watch, now);
     key_changed(&node->keeper.key, now); /* it is to be confirmed */
     return RESULT_OK;

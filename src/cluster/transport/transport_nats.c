@@ -168,18 +168,20 @@ static void transport_nats_tell(TransportNats *nats, TransportEvent *event)
     }
 }
 
-static void tell_kind(TransportNats *nats, TransportEventKind kind, uint64_t token)
+/* text: for an operator, or NULL. */
+static void tell_kind(TransportNats *nats, TransportEventKind kind, uint64_t token,
+                      const char *text)
 {
-    transport_nats_tell(nats, transport_event_new(kind, token, NULL, NULL, NULL, 0));
+    TransportEvent *event = transport_event_new(kind, token, NULL, NULL, NULL, 0);
+    if (event != NULL && text != NULL) {
+        event->text = strdup(text);
+    }
+    transport_nats_tell(nats, event);
 }
 
 static void tell_failed(TransportNats *nats, uint64_t token, const char *why)
 {
-    TransportEvent *event = transport_event_new(TRANSPORT_FAILED, token, NULL, NULL, NULL, 0);
-    if (event != NULL) {
-        event->text = strdup(why);
-    }
-    transport_nats_tell(nats, event);
+    tell_kind(nats, TRANSPORT_FAILED, token, why);
     if (!atomic_exchange(&nats->told, true)) {
         LOG_WARN("cluster", "the server's key-value store cannot be used",
                  "error=\"%s\" next=\"is JetStream on? (nats-server -js)\"", why);
@@ -294,7 +296,7 @@ static void on_up(natsConnection *connection, void *context)
     (void)connection;
     atomic_store(&nats->up, true);
     if (!atomic_load(&nats->closing)) {
-        tell_kind(nats, TRANSPORT_UP, 0);
+        tell_kind(nats, TRANSPORT_UP, 0, NULL);
     }
 }
 
@@ -303,7 +305,7 @@ static void on_down(natsConnection *connection, void *context)
     TransportNats *nats = context;
     (void)connection;
     if (atomic_exchange(&nats->up, false) && !atomic_load(&nats->closing)) {
-        tell_kind(nats, TRANSPORT_DOWN, 0);
+        tell_kind(nats, TRANSPORT_DOWN, 0, NULL);
     }
 }
 
@@ -316,11 +318,7 @@ static void on_closed(natsConnection *connection, void *context)
         char text[256] = "the NATS server has closed the connection for good; ";
         size_t length = strlen(text);
         login_explain(nats->url, nats->has_login, text + length, sizeof text - length);
-        TransportEvent *event = transport_event_new(TRANSPORT_CLOSED, 0, NULL, NULL, NULL, 0);
-        if (event != NULL) {
-            event->text = strdup(text);
-        }
-        transport_nats_tell(nats, event);
+        tell_kind(nats, TRANSPORT_CLOSED, 0, text);
     }
     mutex_lock(&nats->mutex);
     nats->closed = true;

@@ -236,40 +236,25 @@ size_t console_compare(const ConsoleView *before, const ConsoleView *after, uint
 /* ---- status ---- */
 
 /* What adds up. */
-static const char *const sums[] = {"pages",
-                                   "pages_s",
-                                   "bytes",
-                                   "bytes_s",
-                                   "urls_seen",
-                                   "urls_queued",
-                                   "urls_parked",
-                                   "hosts",
-                                   "hosts_waiting",
-                                   "front",
-                                   "active",
-                                   "dns_waiting",
-                                   "parse_queue",
-                                   "results",
-                                   "2xx",
-                                   "3xx",
-                                   "4xx",
-                                   "5xx",
-                                   "err",
-                                   "dup",
-                                   "robots_denied",
-                                   "walled_hosts",
-                                   "leases",
-                                   "outbox_bytes",
-                                   "inbox_bytes",
-                                   "throttled",
-                                   "rss_bytes",
-                                   "db_bytes",
-                                   "disk_free_bytes",
-                                   "cpu_s"};
-#define SUMS (sizeof sums / sizeof *sums)
+static const char sums[] =
+    "pages pages_s bytes bytes_s urls_seen urls_queued urls_parked hosts hosts_waiting front "
+    "active "
+    "dns_waiting parse_queue results 2xx 3xx 4xx 5xx err dup robots_denied walled_hosts leases "
+    "outbox_bytes inbox_bytes throttled rss_bytes db_bytes disk_free_bytes cpu_s";
+#define SUMS_MOST         32u
+#define CONSOLE_SUM_BYTES 32u
+
+/* The next word of such a list, which is behind it then; false: that were all. */
+static bool console_next_sum(const char **list, char name[CONSOLE_SUM_BYTES])
+{
+    size_t length = strcspn(*list, " ");
+    (void)snprintf(name, CONSOLE_SUM_BYTES, "%.*s", (int)length, *list);
+    *list += length + ((*list)[length] == ' ');
+    return length > 0;
+}
 
 typedef struct ConsoleGathering {
-    double sums[SUMS];
+    double sums[SUMS_MOST];
     double elapsed_s; /* the longest */
     char limit[32];   /* of the lowest agent that something binds */
     char state[16];
@@ -294,10 +279,12 @@ static void console_add(ConsoleGathering *all, const ConsoleAgent *agent)
     while (all->one.length > 0 && all->one.data[all->one.length - 1] == '\n') {
         all->one.data[--all->one.length] = '\0';
     }
-    for (size_t i = 0; good && i < SUMS; i++) {
-        all->sums[i] += status_json_number(text, sums[i], 0);
-    }
     if (good) {
+        char name[CONSOLE_SUM_BYTES];
+        double *sum = all->sums;
+        for (const char *list = sums; console_next_sum(&list, name); sum++) {
+            *sum += status_json_number(text, name, 0);
+        }
         double elapsed_s = status_json_number(text, "elapsed_s", 0);
         row.pages = (uint64_t)status_json_number(text, "pages", 0);
         row.queued = (uint64_t)status_json_number(text, "urls_queued", 0);
@@ -357,10 +344,11 @@ static int console_gather_all(Console *console, char *const *words, size_t n,
                             wall_format_iso(wall_now(), time),
                             *gathering->state == '\0' ? "stopped" : gathering->state,
                             gathering->elapsed_s);
-        for (size_t i = 0; i < SUMS; i++) {
-            bool real = strstr(sums[i], "_s") != NULL && gathering->sums[i] < 1e15;
-            (void)buffer_printf(whole, real ? ", \"%s\": %.1f" : ", \"%s\": %.0f", sums[i],
-                                gathering->sums[i]);
+        char name[CONSOLE_SUM_BYTES];
+        const double *sum = gathering->sums;
+        for (const char *list = sums; console_next_sum(&list, name); sum++) {
+            bool real = strstr(name, "_s") != NULL && *sum < 1e15;
+            (void)buffer_printf(whole, real ? ", \"%s\": %.1f" : ", \"%s\": %.0f", name, *sum);
         }
         (void)buffer_printf(whole, ", \"agents\": %u, \"agents_running\": %zu, \"limit\": \"%s\"}",
                             console->table.n_agents, console->running,

@@ -3,22 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/array.h"
-
 #define FILE_BYTES (2 * EDICTS_BYTES) /* a file that is longer is none of ours */
 
 void cluster_edicts_init(ClusterEdicts *edicts)
 {
     *edicts = (ClusterEdicts){.has_news = false};
     mutex_init(&edicts->mutex, RANK_TABLE);
+    tray_init(&edicts->told, sizeof(ClusterTold));
 }
 
 void cluster_edicts_destroy(ClusterEdicts *edicts)
 {
-    for (size_t i = 0; i < edicts->n_told; i++) {
-        free(edicts->told[i].text);
+    ClusterTold told;
+    for (size_t i = 0; tray_get(&edicts->told, i, &told); i++) {
+        free(told.text);
     }
-    free(edicts->told);
+    tray_destroy(&edicts->told);
     edicts_destroy(&edicts->news);
     edicts_destroy(&edicts->kept);
     mutex_destroy(&edicts->mutex);
@@ -62,13 +62,10 @@ static void cluster_edicts_hear(void *context, uint64_t ticket, Result rc, uint6
                                 const char *text)
 {
     ClusterPart *part = context;
-    ClusterEdicts *edicts = &part->edicts;
-    mutex_lock(&edicts->mutex);
     ClusterTold told = {ticket, rc, by_all, strdup(text)};
-    if (array_add(&edicts->told, &edicts->n_told, sizeof told, &told) != RESULT_OK) {
+    if (tray_put(&part->edicts.told, &told, NULL) != RESULT_OK) {
         free(told.text);
     }
-    mutex_unlock(&edicts->mutex);
     part->sinks.news(part->sinks.context);
 }
 
@@ -142,13 +139,7 @@ void cluster_edicts_order(ClusterPart *part, const Edict *edict, uint64_t ticket
 
 bool cluster_edicts_told(ClusterPart *part, ClusterTold *told)
 {
-    ClusterEdicts *edicts = &part->edicts;
-    mutex_lock(&edicts->mutex);
-    bool any = edicts->n_told > 0;
-    if (any) {
-        *told = edicts->told[0];
-        memmove(edicts->told, edicts->told + 1, --edicts->n_told * sizeof *edicts->told);
-    }
-    mutex_unlock(&edicts->mutex);
+    bool any = tray_get(&part->edicts.told, 0, told);
+    tray_drop(&part->edicts.told, any ? 1 : 0);
     return any;
 }

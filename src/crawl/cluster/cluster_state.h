@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "base/thread/tray.h"
 #include "cluster/mass/mass.h"
 #include "crawl/cluster/cluster_console.h"
 #include "crawl/cluster/cluster_options.h"
@@ -68,10 +69,9 @@ typedef struct ClusterEdicts {
     Mutex mutex; /* RANK_TABLE; guards what follows */
     Edicts news;
     bool has_news;
-    ClusterTold *told;
-    size_t n_told;
     Edicts kept;           /* as the file had them at the start */
     uint64_t kept_applied; /* and which of them were carried out */
+    Tray told;             /* of ClusterTold */
 } ClusterEdicts;
 
 struct ClusterPart {
