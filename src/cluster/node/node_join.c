@@ -122,22 +122,14 @@ static void node_join_put_record(NodeJoin *join)
     }
 }
 
-static void put_as_settings(NodeJoin *join, const char *text)
+/* Those that were found stay as they are: who has looked at them before we were heard cannot put
+ * its own in their place. */
+static void put_settings(NodeJoin *join)
 {
+    const char *text = join->step == JOIN_HOLD ? join->theirs : join->settings;
     if (buffer_append_string(node_link_blank(join->link), text) == RESULT_OK) {
         (void)node_link_put(join->link, SETTINGS_KEY, join->settings_revision, next_token(join));
     }
-}
-
-static void put_settings(NodeJoin *join)
-{
-    put_as_settings(join, join->settings);
-}
-
-/* As they are: who has looked at them before we were heard cannot put its own in their place. */
-static void hold_settings(NodeJoin *join)
-{
-    put_as_settings(join, join->theirs);
 }
 
 static void ask_others(NodeJoin *join)
@@ -154,58 +146,45 @@ static void ask_others(NodeJoin *join)
     }
 }
 
-/* Whether an operator has set the option of a line, "section.key = value" or
- * "[site "pattern"] section.key = value", while the crawl ran: then agents agree by the edict. */
-static bool is_by_edict(const Edicts *edicts, const char *line, size_t length)
+/* Whether a line, "section.key = value" or "[site "pattern"] section.key = value", need not be
+ * alike: an operator has set its option while the crawl ran (agents agree by the edict then), or it
+ * is another program's alone (those of another version may have more; lines of sites all could
+ * have).
+ */
+static bool is_exempt(const Edicts *edicts, const char *line, size_t length, const char *others)
 {
     static const char site[] = "[site \"";
     char *copy = strndup(line, length);
     char *name = copy;
     const char *pattern = "";
-    bool found = false;
-    if (copy != NULL && strncmp(copy, site, sizeof site - 1) == 0) {
-        char *end = strstr(copy, "\"] ");
-        if (end != NULL) {
-            *end = '\0';
-            pattern = copy + sizeof site - 1;
-            name = end + 3;
-        }
+    bool known = copy != NULL && strncmp(copy, site, sizeof site - 1) == 0;
+    char *end = known ? strstr(copy, "\"] ") : NULL;
+    if (end != NULL) {
+        *end = '\0';
+        pattern = copy + sizeof site - 1;
+        name = end + 3;
     }
     char *equals = name == NULL ? NULL : strstr(name, " = ");
-    if (equals != NULL) {
-        *equals = '\0';
-        found = edicts_find_option(edicts, pattern, name) != NULL;
+    if (equals == NULL) {
+        free(copy);
+        return false;
     }
-    free(copy);
-    return found;
-}
-
-/* Whether the option of a line is another program's alone: those of another version may have more.
- * Lines of sites all programs could have. */
-static bool is_unknown(const char *line, size_t length, const char *others)
-{
-    char *copy = *line == '[' ? NULL : strndup(line, length);
-    char *end = copy == NULL ? NULL : strstr(copy, " = ");
-    bool found = end == NULL;
-    if (end != NULL) {
-        end[3] = '\0';
-    }
-    while (!found && others != NULL) {
-        found = strncmp(others, copy, strlen(copy)) == 0;
+    while (!known && others != NULL) {
+        known = strncmp(others, name, (size_t)(equals - name) + 3) == 0;
         others = strchr(others, '\n');
         others += others != NULL;
     }
+    *equals = '\0';
+    bool exempt = !known || edicts_find_option(edicts, pattern, name) != NULL;
     free(copy);
-    return !found;
+    return exempt;
 }
 
-/* The first line from *text on that is not by edict, nor of an option that others do not have; its
- * length. */
+/* The first line from *text on that is not exempt; its length. */
 static size_t next_setting(const Edicts *edicts, const char **text, const char *others)
 {
     size_t length = strcspn(*text, "\n");
-    while (length > 0 &&
-           (is_by_edict(edicts, *text, length) || is_unknown(*text, length, others))) {
+    while (length > 0 && is_exempt(edicts, *text, length, others)) {
         *text += length + ((*text)[length] == '\n');
         length = strcspn(*text, "\n");
     }
@@ -657,7 +636,7 @@ static const struct {
     [JOIN_SAVE] = {"the directory", NULL, NULL, NULL},
     [JOIN_PUT] = {"the record of this agent", NULL, node_join_put_record, node_join_take_put},
     [JOIN_CLAIM] = {"a place in the cluster table", NULL, put_claim, take_stored},
-    [JOIN_HOLD] = {"the settings of the crawl", NULL, hold_settings, take_held},
+    [JOIN_HOLD] = {"the settings of the crawl", NULL, put_settings, take_held},
     [JOIN_DONE] = {"nothing", NULL, NULL, NULL},
     [JOIN_REFUSED] = {"nothing", NULL, NULL, NULL}};
 

@@ -69,32 +69,22 @@ void nats_library_close(const NatsLibrary *from, int64_t ms)
 
 #define FILE_BYTES 16384u
 
-/* The next word of a line, into out; false: there is none, or it is too long. */
-static bool transport_login_take_word(const char **line, char *out, size_t size)
-{
-    *line += strspn(*line, " \t");
-    size_t length = strcspn(*line, " \t\r\n");
-    if (length == 0 || length >= size) {
-        return false;
-    }
-    memcpy(out, *line, length);
-    out[length] = '\0';
-    *line += length;
-    return true;
-}
+#define WORD_ENDS " \t\r\n"
+#define LINE_ENDS "\r\n"
 
-/* The rest of a line, which may have blanks within; likewise. */
-static bool transport_login_take_rest(const char *line, char *out, size_t size)
+/* What is next in a line, up to one of these, into out; false: nothing, or it is too long. */
+static bool transport_login_take(const char **line, const char *ends, char *out, size_t size)
 {
-    line += strspn(line, " \t");
-    size_t length = strcspn(line, "\r\n");
-    while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\t')) {
+    const char *start = *line + strspn(*line, " \t");
+    size_t length = strcspn(start, ends);
+    *line = start + length;
+    while (length > 0 && (start[length - 1] == ' ' || start[length - 1] == '\t')) {
         length--;
     }
     if (length == 0 || length >= size) {
         return false;
     }
-    memcpy(out, line, length);
+    memcpy(out, start, length);
     out[length] = '\0';
     return true;
 }
@@ -107,13 +97,13 @@ static bool transport_login_read_words(Login *login, const char *text)
         login->kind = LOGIN_FILE;
         return true;
     }
-    if (!transport_login_take_word(&line, word, sizeof word)) {
+    if (!transport_login_take(&line, WORD_ENDS, word, sizeof word)) {
         return false;
     }
-    bool first = transport_login_take_word(&line, login->first, sizeof login->first);
+    bool first = transport_login_take(&line, WORD_ENDS, login->first, sizeof login->first);
     if (strcmp(word, "user") == 0) {
         login->kind = LOGIN_USER;
-        return first && transport_login_take_rest(line, login->second, sizeof login->second);
+        return first && transport_login_take(&line, LINE_ENDS, login->second, sizeof login->second);
     }
     login->kind = strcmp(word, "token") == 0 ? LOGIN_TOKEN : LOGIN_NKEY;
     return first && (login->kind == LOGIN_TOKEN || strcmp(word, "nkey") == 0);

@@ -99,10 +99,17 @@ Result edicts_copy(Edicts *to, const Edicts *from)
     return RESULT_OK;
 }
 
-static bool is_about_the_same(const Edict *a, const Edict *b)
+/* What the list says of the same thing, or NULL. */
+static const Edict *edicts_find(const Edicts *edicts, const Edict *edict)
 {
-    return verbs[a->verb].kind == verbs[b->verb].kind && strcmp(a->name, b->name) == 0 &&
-           strcmp(a->pattern, b->pattern) == 0;
+    for (size_t i = 0; i < edicts->n; i++) {
+        const Edict *other = &edicts->list[i];
+        if (verbs[edict->verb].kind == verbs[other->verb].kind &&
+            strcmp(edict->name, other->name) == 0 && strcmp(edict->pattern, other->pattern) == 0) {
+            return other;
+        }
+    }
+    return NULL;
 }
 
 /* Whether there is room for one more, when what may pass has gone. */
@@ -127,11 +134,9 @@ Result edicts_add(Edicts *edicts, const Edict *edict)
         strlen(edict->value) > EDICT_TEXT_BYTES || strlen(edict->who) > EDICT_TEXT_BYTES) {
         return RESULT_INVALID;
     }
-    for (size_t i = 0; i < edicts->n; i++) {
-        if (is_about_the_same(&edicts->list[i], edict)) {
-            edicts_remove(edicts, i);
-            break;
-        }
+    const Edict *same = edicts_find(edicts, edict);
+    if (same != NULL) {
+        edicts_remove(edicts, (size_t)(same - edicts->list));
     }
     if (!edicts_make_room(edicts, edict_bytes(edict))) {
         return RESULT_LIMIT;
@@ -139,17 +144,6 @@ Result edicts_add(Edicts *edicts, const Edict *edict)
     Result rc = edicts_append(edicts, &fresh);
     edicts->last = rc == RESULT_OK ? fresh.number : edicts->last;
     return rc;
-}
-
-/* What the list says of the same thing, or NULL. */
-static const Edict *edicts_find(const Edicts *edicts, const Edict *edict)
-{
-    for (size_t i = 0; i < edicts->n; i++) {
-        if (is_about_the_same(&edicts->list[i], edict)) {
-            return &edicts->list[i];
-        }
-    }
-    return NULL;
 }
 
 Result edicts_merge(Edicts *edicts, const Edicts *other)
@@ -167,14 +161,9 @@ Result edicts_merge(Edicts *edicts, const Edicts *other)
 
 const Edict *edicts_find_option(const Edicts *edicts, const char *pattern, const char *name)
 {
-    for (size_t i = 0; i < edicts->n; i++) {
-        const Edict *edict = &edicts->list[i];
-        if (verbs[edict->verb].kind == verbs[EDICT_SET].kind && strcmp(edict->name, name) == 0 &&
-            strcmp(edict->pattern, pattern) == 0) {
-            return edict;
-        }
-    }
-    return NULL;
+    Edict set = {
+        .verb = EDICT_SET, .name = (char *)(uintptr_t)name, .pattern = (char *)(uintptr_t)pattern};
+    return edicts_find(edicts, &set);
 }
 
 /* ---- bytes ---- */

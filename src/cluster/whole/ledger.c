@@ -166,11 +166,7 @@ static bool is_remainder(const LedgerAccount *account)
 
 bool ledger_rows_equal(const LedgerRow *a, const LedgerRow *b)
 {
-    bool same = a->known == b->known;
-    for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
-        same = same && a->wants[unit] == b->wants[unit] && a->granted[unit] == b->granted[unit];
-    }
-    return same;
+    return wire_is_alike(&ledger_row, a, b);
 }
 
 static void ledger_divide(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t limit,

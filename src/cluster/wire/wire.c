@@ -207,12 +207,13 @@ void *wire_get_new_list(WireReader *reader, const WireRecord *record, size_t mos
     return values;
 }
 
-static bool wire_is_alike(const WireRecord *record, const char *a, const char *b)
+bool wire_is_alike(const WireRecord *record, const void *a, const void *b)
 {
     bool alike = true;
     for (size_t i = 0; alike && i < record->n; i++) {
         const WireField *field = &record->fields[i];
-        alike = memcmp(a + field->offset, b + field->offset, field->size) == 0;
+        alike = memcmp((const char *)a + field->offset, (const char *)b + field->offset,
+                       field->size) == 0;
     }
     return alike;
 }

@@ -102,6 +102,8 @@ size_t wire_get_list(WireReader *reader, const WireRecord *record, void *values,
  * reached is zero. NULL: more than `most`, or no memory; bad then. */
 void *wire_get_new_list(WireReader *reader, const WireRecord *record, size_t most, size_t *n);
 
+/* Whether two values have the same bytes in a message. */
+bool wire_is_alike(const WireRecord *record, const void *a, const void *b);
 /* n of them, which whoever reads knows: neighbours that are alike are one run. */
 void wire_put_runs(WireWriter *writer, const WireRecord *record, const void *values, size_t n);
 void wire_get_runs(WireReader *reader, const WireRecord *record, void *values, size_t n);

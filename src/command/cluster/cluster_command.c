@@ -142,6 +142,7 @@ typedef struct ClusterWords {
 typedef struct Move {
     ClusterClient client;
     ClusterTable table;
+    const char *command;
     const ClusterWords *words;
     bool *runs; /* by agent; owned */
     uint16_t agent;
@@ -341,8 +342,9 @@ static Result restore(Move *move)
 }
 
 /* Arbitration alone: its hosts stay with it. */
-static Result change_seat(Move *move, bool seated)
+static Result cluster_moves_seat(Move *move)
 {
+    bool seated = strcmp(move->command, "seat") == 0;
     Result rc = read_agent(move, move->words->what, &move->agent);
     if (rc == RESULT_OK && !seated && move->runs[move->agent]) {
         return cluster_moves_refuse(move, "agent %u runs; only one that is away is unseated",
@@ -357,16 +359,6 @@ static Result change_seat(Move *move, bool seated)
                : rc;
 }
 
-static Result cluster_moves_seat(Move *move)
-{
-    return change_seat(move, true);
-}
-
-static Result cluster_moves_unseat(Move *move)
-{
-    return change_seat(move, false);
-}
-
 typedef struct ClusterChange {
     const char *name;
     Result (*change)(Move *move);
@@ -375,7 +367,7 @@ typedef struct ClusterChange {
 static const ClusterChange changes[] = {
     {"add", cluster_moves_add},        {"drain", drain},
     {"move", cluster_moves_move_some}, {"restore", restore},
-    {"seat", cluster_moves_seat},      {"unseat", cluster_moves_unseat}};
+    {"seat", cluster_moves_seat},      {"unseat", cluster_moves_seat}};
 
 #define CHANGES (sizeof changes / sizeof *changes)
 
@@ -413,8 +405,9 @@ static Result change_once(Move *move, const ClusterChange *change)
     return rc;
 }
 
-static void cluster_moves_tell(const Move *move, const char *command)
+static void cluster_moves_tell(const Move *move)
 {
+    const char *command = move->command;
     unsigned agent = move->agent;
     ClusterShare share = cluster_table_share(&move->table, move->agent);
     if (strcmp(command, "add") == 0) {
@@ -448,7 +441,7 @@ static int cluster_moves_change(Move *move, const Config *config, const ClusterC
         rc = change_once(move, change);
         network = rc == RESULT_TIMEOUT || rc == RESULT_CLOSED;
         if (rc == RESULT_OK) {
-            cluster_moves_tell(move, change->name);
+            cluster_moves_tell(move);
             break;
         }
         if (rc == RESULT_EXISTS && ++tries < TRIES) {
@@ -486,8 +479,9 @@ static bool read_what(Move *move, const char *what)
     return good && *move->host != '\0';
 }
 
-static bool cluster_moves_read_words(Move *move, const char *command)
+static bool cluster_moves_read_words(Move *move)
 {
+    const char *command = move->command;
     const ClusterWords *words = move->words;
     bool has_what = words->what != NULL;
     bool ends = words->from != NULL || words->to != NULL;
@@ -507,8 +501,8 @@ static int cluster_moves_main(const Config *config, const ClusterChange *change,
                               const ClusterWords *words)
 {
     Buffer error;
-    Move move = {.words = words, .error = &error};
-    if (!cluster_moves_read_words(&move, change->name)) {
+    Move move = {.command = change->name, .words = words, .error = &error};
+    if (!cluster_moves_read_words(&move)) {
         return EXIT_USAGE;
     }
     buffer_init(&error, BUFFER_NO_LIMIT);

@@ -28,7 +28,7 @@ static bool is_asked_to_stop(int signals)
 Result cluster_wait(ClusterPart *part, int signals, int news, Buffer *error)
 {
     MonoTime next = mono_add_ms(mono_now(), TELL_MS);
-    while (cluster_part_state(part) == CLUSTER_JOINING) {
+    while (cluster_part_state(part) == NODE_JOINING) {
         struct pollfd fds[] = {{.fd = signals, .events = POLLIN}, {.fd = news, .events = POLLIN}};
         int64_t ms = mono_ms_between(mono_now(), next);
         (void)poll(fds, sizeof fds / sizeof *fds, ms < 0 ? 0 : (int)ms);
@@ -45,7 +45,7 @@ Result cluster_wait(ClusterPart *part, int signals, int news, Buffer *error)
             buffer_destroy(&text);
         }
     }
-    if (cluster_part_state(part) != CLUSTER_JOINED) {
+    if (cluster_part_state(part) != NODE_JOINED) {
         cluster_part_text(part, error);
         return RESULT_LOCKED;
     }
@@ -113,10 +113,10 @@ static Result cluster_settings_write(const Config *config, Buffer *out)
 static void cluster_thread_begin(ClusterPart *part, MonoTime now)
 {
     if (node_begin(part->node, part->used, now) != RESULT_OK) {
-        cluster_state_set(part, CLUSTER_OUT, "no memory for the node of the cluster");
+        cluster_state_set(part, NODE_OUT, "no memory for the node of the cluster");
         return;
     }
-    cluster_state_set(part, CLUSTER_MEMBER, "");
+    cluster_state_set(part, NODE_MEMBER, "");
 }
 
 static void cluster_thread_handle(ClusterPart *part, Mail *letter, MonoTime now)
@@ -144,15 +144,12 @@ static void cluster_thread_handle(ClusterPart *part, Mail *letter, MonoTime now)
 
 /* ---- thread ---- */
 
+/* That it is a member or out is said when it becomes so. */
 static void publish_state(ClusterPart *part)
 {
     NodeState state = node_state(part->node);
-    if (state == NODE_JOINING) {
-        cluster_state_set(part, CLUSTER_JOINING, node_text(part->node));
-    } else if (state == NODE_JOINED) {
-        cluster_state_set(part, CLUSTER_JOINED, "");
-    } else if (state == NODE_LEFT) {
-        cluster_state_set(part, CLUSTER_LEFT, "");
+    if (state != NODE_MEMBER && state != NODE_OUT) {
+        cluster_state_set(part, state, state == NODE_JOINING ? node_text(part->node) : "");
     }
 }
 
@@ -203,8 +200,8 @@ static void *cluster_thread_run(void *argument)
         not_before = mono_add_ms(now, node_state(part->node) == NODE_MEMBER ? part->gather_ms : 0);
         publish_state(part);
         publish_figures(part, now);
-        if (atomic_load(&part->mail.lost) && cluster_state_get(part) != CLUSTER_OUT) {
-            cluster_state_set(part, CLUSTER_OUT, "no memory for what the cluster has to say");
+        if (atomic_load(&part->mail.lost) && cluster_state_get(part) != NODE_OUT) {
+            cluster_state_set(part, NODE_OUT, "no memory for what the cluster has to say");
         }
     }
     cluster_mail_close(&part->mail);
@@ -218,7 +215,7 @@ static void *cluster_thread_run(void *argument)
 
 /* ---- asked by others ---- */
 
-ClusterState cluster_part_state(ClusterPart *part)
+NodeState cluster_part_state(ClusterPart *part)
 {
     return cluster_state_get(part);
 }

@@ -1,8 +1,8 @@
 /* Cluster part: this agent's side of a crawl on several machines, as a part of the running crawl.
  *
- *   cluster_part_new --> joins, in its thread --> CLUSTER_JOINED --cluster_part_open--> tables,
+ *   cluster_part_new --> joins, in its thread --> NODE_JOINED --cluster_part_open--> tables,
  * chores
- *      --cluster_part_begin--> CLUSTER_MEMBER --cluster_part_leave--> CLUSTER_LEFT
+ *      --cluster_part_begin--> NODE_MEMBER --cluster_part_leave--> NODE_LEFT
  *
  * What: runs the node (cluster/node/node.h) in a thread of its own, and hands on what the node and
  * the other parts have for each other: leases to the frontier, blocks to ingest, allowances and the
@@ -27,8 +27,9 @@ Result cluster_part_new(ClusterPart **part, const Config *config, CrawlStore *st
 /* After cluster_part_leave, ingest and frontier. NULL is allowed. */
 void cluster_part_delete(ClusterPart *part);
 
-/* Any thread. */
-ClusterState cluster_part_state(ClusterPart *part);
+/* Any thread. cluster_part_text: what it waits for while it joins, or why it is out: refused,
+ * replaced, or cut off. */
+NodeState cluster_part_state(ClusterPart *part);
 void cluster_part_text(ClusterPart *part, Buffer *text);
 EndVerdict cluster_part_verdict(const ClusterPart *part);
 /* The outbox is beyond cluster.outbox: the crawl is to pause. Main. */

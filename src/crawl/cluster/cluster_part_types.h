@@ -10,14 +10,6 @@
 #include "frontier/distributor/frontier.h"
 #include "ingest/chore/scoring.h"
 
-typedef enum ClusterState {
-    CLUSTER_JOINING, /* cluster_part_text: what it waits for */
-    CLUSTER_JOINED,
-    CLUSTER_MEMBER,
-    CLUSTER_LEFT,
-    CLUSTER_OUT /* refused, replaced, or cut off: cluster_part_text says why */
-} ClusterState;
-
 typedef struct ClusterSinks {
     void *context;
     void (*news)(void *context); /* state, verdict or limits have changed; any thread */

@@ -25,7 +25,7 @@ static Result save_identity(void *context, const NodeIdentity *identity)
 
 static void out(void *context, const char *why)
 {
-    cluster_state_set(context, CLUSTER_OUT, why);
+    cluster_state_set(context, NODE_OUT, why);
 }
 
 /* Without memory it is heard of again, at the next look. */

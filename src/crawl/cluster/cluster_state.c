@@ -89,7 +89,7 @@ void cluster_mail_close(ClusterMail *mail)
 
 /* ---- Cluster state ---- */
 
-void cluster_state_set(ClusterPart *part, ClusterState state, const char *text)
+void cluster_state_set(ClusterPart *part, NodeState state, const char *text)
 {
     mutex_lock(&part->mutex);
     bool changed = (int)state != atomic_load(&part->state) || strcmp(text, part->text) != 0;
@@ -101,9 +101,9 @@ void cluster_state_set(ClusterPart *part, ClusterState state, const char *text)
     }
 }
 
-ClusterState cluster_state_get(ClusterPart *part)
+NodeState cluster_state_get(ClusterPart *part)
 {
-    return (ClusterState)atomic_load(&part->state);
+    return (NodeState)atomic_load(&part->state);
 }
 
 /* Nothing is left here, and what is elsewhere is known there (invariant 1). Ingest's word is read

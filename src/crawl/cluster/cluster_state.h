@@ -100,7 +100,7 @@ struct ClusterPart {
     MovesChore moves;
     Mass *mass; /* NULL: no scores are exchanged */
     PageRankOutside outside;
-    _Atomic int state;   /* ClusterState */
+    _Atomic int state;   /* NodeState */
     _Atomic int verdict; /* EndVerdict */
     atomic_bool quiet;
     atomic_bool settled;
@@ -116,7 +116,7 @@ struct ClusterPart {
 };
 
 /* Any thread. */
-void cluster_state_set(ClusterPart *part, ClusterState state, const char *text);
-ClusterState cluster_state_get(ClusterPart *part);
+void cluster_state_set(ClusterPart *part, NodeState state, const char *text);
+NodeState cluster_state_get(ClusterPart *part);
 /* Whether nothing is left here, and what is elsewhere is known there. Any thread. */
 bool cluster_state_is_idle(ClusterPart *part);
