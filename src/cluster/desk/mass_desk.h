@@ -9,8 +9,9 @@
  * records at most. A question without an answer is asked again MASS_AGAIN times while a file comes;
  * then the next agent has its turn, and the copy is begun anew when that one's comes again. An
  * agent that is away leaves what it said last. A file that has more records than twice the pages
- * that are known here is refused. Owns: the copy that is being made. Time is a parameter; belongs
- * to one thread.
+ * that are known here is refused.
+ *
+ * Owns: the copy that is being made. Time is a parameter; belongs to one thread.
  */
 #ifndef CLUSTER_DESK_MASS_DESK_H
 #define CLUSTER_DESK_MASS_DESK_H
