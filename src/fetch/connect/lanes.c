@@ -134,6 +134,9 @@ Lane *lanes_of(Lanes *lanes, uint64_t host)
 
 Result lanes_begin(Lane *lane, CURL *easy)
 {
+    if (lane->lanes->kept == 0) { /* to libcurl no connections are as many as it likes */
+        (void)curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+    }
     return curl_multi_add_handle(lane->multi, easy) == CURLM_OK ? RESULT_OK : RESULT_MEMORY;
 }
 

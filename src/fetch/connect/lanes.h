@@ -45,8 +45,8 @@ struct Lanes {
     Lane lane[LANES_MOST];
 };
 
-/* kept_connections: open at most after their use, of all lanes together. RESULT_MEMORY; to be
- * destroyed all the same. */
+/* kept_connections: open at most after their use, of all lanes together, as many in each, rounded
+ * up. RESULT_MEMORY; to be destroyed all the same. */
 Result lanes_init(Lanes *lanes, SocketWatch *sockets, size_t kept_connections);
 /* How many are kept from now on; what is open stays until it has been used again. */
 void lanes_keep(Lanes *lanes, size_t kept_connections);
@@ -56,7 +56,7 @@ void lanes_close_all(Lanes *lanes);
 void lanes_destroy(Lanes *lanes);
 
 Lane *lanes_of(Lanes *lanes, uint64_t host);
-/* RESULT_MEMORY: it is not in the lane. */
+/* RESULT_MEMORY: it is not in the lane. Where none is kept, its connection is closed behind it. */
 Result lanes_begin(Lane *lane, CURL *easy);
 /* Ends a transfer that goes on, or takes one that has ended out of the lane. */
 void lanes_take_out(Lane *lane, CURL *easy);
