@@ -575,7 +575,6 @@ Result audit_run(Audit *audit, const AuditOptions *options, PageDB *db, Buffer *
     Run run = {.audit = audit, .options = options, .boots = {.latest = INT64_MIN}};
     heap_init(&run.window);
     *audit = (Audit){.unreadable_why = ""};
-    audit_hosts_init(&audit->hosts);
     if (options->host != NULL) {
         Result parsed = audit_whom_parse(&run.whom, options->host);
         if (parsed != RESULT_OK) {

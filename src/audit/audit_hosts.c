@@ -63,12 +63,6 @@ uint64_t audit_findings_total(const AuditFindings *findings)
 
 /* ---- Audit hosts ---- */
 
-void audit_hosts_init(AuditHosts *hosts)
-{
-    map_init(&hosts->hosts);
-    map_init(&hosts->addresses);
-}
-
 void audit_hosts_destroy(AuditHosts *hosts)
 {
     size_t place = 0;

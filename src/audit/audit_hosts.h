@@ -161,9 +161,8 @@ struct AuditAddress {
 typedef struct AuditHosts {
     Map hosts;
     Map addresses;
-} AuditHosts;
+} AuditHosts; /* all zero: empty */
 
-void audit_hosts_init(AuditHosts *hosts);
 void audit_hosts_destroy(AuditHosts *hosts);
 /* The host of an origin, new or known; *is_new says which. NULL without memory. */
 AuditHost *audit_hosts_find(AuditHosts *hosts, LogText origin, bool *is_new);

@@ -235,6 +235,15 @@ static int tell_valid(const Config *config)
 
 /* ---- starting anew after an erasure ---- */
 
+/* An option that was given. */
+static void crawl_add(char **argv, size_t *n, const char *option, const char *value)
+{
+    if (value != NULL) {
+        argv[(*n)++] = (char *)(uintptr_t)option;
+        argv[(*n)++] = (char *)(uintptr_t)value;
+    }
+}
+
 /* The same program with the same settings, as the same process; the seeds are known, and `--new`
  * was for the first time. Returns only when that fails. */
 static int crawl_start_anew(const Line *line)
@@ -247,28 +256,19 @@ static int crawl_start_anew(const Line *line)
         return EXIT_INTERNAL;
     }
     argv[n++] = (char *)(uintptr_t) "ragno";
-    argv[n++] = (char *)(uintptr_t) "-d";
-    argv[n++] = (char *)(uintptr_t)agent->directory;
-    if (line->config_file != NULL) {
-        argv[n++] = (char *)(uintptr_t) "-c";
-        argv[n++] = (char *)(uintptr_t)line->config_file;
-    }
-    if (agent->crawl_log != NULL) {
-        argv[n++] = (char *)(uintptr_t) "-o";
-        argv[n++] = (char *)(uintptr_t)agent->crawl_log;
-    }
+    crawl_add(argv, &n, "-d", agent->directory);
+    crawl_add(argv, &n, "-c", line->config_file);
+    crawl_add(argv, &n, "-o", agent->crawl_log);
     for (size_t i = 0; i < line->settings.n; i++) {
         const char *name = line->settings.all[i].name;
         Buffer text = {.limit = BUFFER_NO_LIMIT};
         (void)buffer_printf(&text, "%.*s=%s", (int)strcspn(name, "="), name,
                             line->settings.all[i].value);
-        argv[n++] = (char *)(uintptr_t) "-s";
-        argv[n++] = buffer_detach(&text);
+        crawl_add(argv, &n, "-s", buffer_detach(&text));
     }
     if (line->headers.length > 0 &&
         buffer_printf(&set, "fetch.headers=%s", buffer_string(&line->headers)) == RESULT_OK) {
-        argv[n++] = (char *)(uintptr_t) "-s";
-        argv[n++] = set.data;
+        crawl_add(argv, &n, "-s", set.data);
     }
     const char *const progress[] = {"--progress=auto", "--progress=always", "--progress=never"};
     argv[n++] = (char *)(uintptr_t)progress[agent->progress];

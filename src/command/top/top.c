@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory/embed.h"
 #include "command/top/top_feed.h"
 #include "crawl/command_line.h"
 #include "crawl/exit_status.h"
@@ -325,32 +326,14 @@ static void draw_hosts(TopModel *model, WallTime now, Canvas *canvas)
 
 /* ---- texts ---- */
 
-/* The help, as text. */
-static const char *top_view_help(void)
-{
-    return "up, down, page up, page down, home, end   choose a host\n"
-           "left, right, o   the order: queue, speed, errors, waiting, pages, bytes, slowest\n"
-           "/                only hosts whose name contains a word; empty: all\n"
-           "enter            all about the host that is chosen; q or escape: back\n"
-           "p                pause the crawl, or go on\n"
-           "s                slow the host that is chosen: a longer pause between two fetches\n"
-           "d                deny the host that is chosen: nothing of it is fetched any more\n"
-           "a                allow it again\n"
-           "v                visit it now, whatever it waits for after a failure\n"
-           "r                revive it: it was dropped or parked, and comes back with its URLs\n"
-           "space            look again now\n"
-           "q                leave; the crawl goes on\n"
-           "\n"
-           "per s: fetches a second since the look before; errors: attempts without an answer\n"
-           "and answers 5xx; state: what the host waits for. Times are UTC.\n";
-}
+EMBED(top_view_help, "src/command/top/top.txt");
 
 static void draw_text(TopModel *model, Canvas *canvas)
 {
     static const char *const titles[] = {
         [TOP_HOSTS] = "", [TOP_DETAILS] = "host", [TOP_HELP] = "keys"};
     const char *answer = model->text == NULL ? "...\n" : model->text;
-    const char *text = model->screen == TOP_HELP ? top_view_help() : answer;
+    const char *text = model->screen == TOP_HELP ? top_view_help : answer;
     size_t page = top_view_page(canvas->rows);
     size_t lines = 0;
     for (const char *at = text; *at != '\0'; at++) {

@@ -38,6 +38,8 @@ typedef struct HostSums {
     uint64_t dropped_by[FETCH_CLASSES];
     uint64_t parked_by[FETCH_CLASSES];
     uint64_t full;
+    uint64_t denied; /* with URLs: */
+    uint64_t denied_urls;
 } HostSums;
 
 static Result add_host(void *context, uint32_t host, const HostRecord *record)
@@ -52,6 +54,10 @@ static Result add_host(void *context, uint32_t host, const HostRecord *record)
         (record->state == HOST_DROPPED ? sums->dropped_by : sums->parked_by)[record->drop_class]++;
     }
     sums->full += record->state == HOST_FULL;
+    if (record->state == HOST_DENIED && record->queued > 0) {
+        sums->denied++;
+        sums->denied_urls += record->queued;
+    }
     return RESULT_OK;
 }
 
@@ -268,16 +274,11 @@ static void read_signals(Watch *watch, MonoTime now)
     }
 }
 
-static MonoTime agent_sooner(MonoTime a, MonoTime b)
-{
-    return mono_before(a, b) ? a : b;
-}
-
 static int agent_wait_ms(const Watch *watch, MonoTime now)
 {
-    MonoTime next = agent_sooner(monitor_next(watch->helm.monitor), desk_next(watch->desk));
-    next = agent_sooner(next, helm_next(&watch->helm, now));
-    next = agent_sooner(next, service_next(&watch->service));
+    MonoTime next = mono_earlier(monitor_next(watch->helm.monitor), desk_next(watch->desk));
+    next = mono_earlier(next, helm_next(&watch->helm, now));
+    next = mono_earlier(next, service_next(&watch->service));
     int64_t ms = (next.ns - now.ns + 999999) / 1000000;
     return (int)bounds_int64(ms, 0, 60000);
 }
@@ -446,42 +447,26 @@ static void judge_seeds(Helm *helm, CrawlStore *store)
     }
 }
 
-typedef struct DeniedSums {
-    uint64_t hosts;
-    uint64_t urls;
-} DeniedSums;
-
-static Result agent_add_denied(void *context, uint32_t host, const HostRecord *record)
-{
-    DeniedSums *sums = context;
-    (void)host;
-    if (record->state == HOST_DENIED && record->queued > 0) {
-        sums->hosts++;
-        sums->urls += record->queued;
-    }
-    return RESULT_OK;
-}
-
 /* A crawl that ends because the operator denies all that is left has not finished: it says so, and
  * how it goes on. */
 static void agent_judge_denied(Helm *helm, CrawlStore *store)
 {
-    DeniedSums sums = {.hosts = 0};
+    HostSums sums = {.db = store->tables.db};
     MDB_txn *txn = NULL;
     if (helm->status != EXIT_FINISHED || helm->options->is_dry ||
         page_db_txn_begin(store->tables.db, true, &txn) != 0) {
         return;
     }
-    Result rc = host_rows_walk(store->tables.hosts, txn, agent_add_denied, &sums);
+    Result rc = host_rows_walk(store->tables.hosts, txn, add_host, &sums);
     page_db_txn_abort(store->tables.db, txn);
-    if (rc == RESULT_OK && sums.urls > 0) {
+    if (rc == RESULT_OK && sums.denied_urls > 0) {
         helm->status = EXIT_DENIED;
         helm->why =
             "ended: all that is left is denied, and stays scheduled (ragno ctl DIR denials; "
             "ragno ctl DIR allow RULE, then crawl again)";
         LOG_WARN("agent", "all that is left is denied",
                  "urls=%llu hosts=%llu next=\"ragno ctl DIR allow RULE\"",
-                 (unsigned long long)sums.urls, (unsigned long long)sums.hosts);
+                 (unsigned long long)sums.denied_urls, (unsigned long long)sums.denied);
     }
 }
 

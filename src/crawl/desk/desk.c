@@ -58,8 +58,9 @@ static void desk_flights(Desk *desk, const DeskRequest *request)
  * What: hands on to the rules (crawl/parts/rule_parts.h) and answers at once.
  * Threads: main. */
 
-static void desk_rules_change(Desk *desk, const DeskRequest *request, bool denies)
+static void desk_rules_change(Desk *desk, const DeskRequest *request)
 {
+    bool denies = strcmp(request->words[0], "deny") == 0;
     AgentParts *parts = desk->helm->parts;
     const char *rule = request->words[1];
     Buffer answer = {.limit = BUFFER_NO_LIMIT};
@@ -72,16 +73,6 @@ static void desk_rules_change(Desk *desk, const DeskRequest *request, bool denie
         desk_settled(desk, request, rc, &answer);
     }
     buffer_destroy(&answer);
-}
-
-static void desk_deny(Desk *desk, const DeskRequest *request)
-{
-    desk_rules_change(desk, request, true);
-}
-
-static void desk_allow(Desk *desk, const DeskRequest *request)
-{
-    desk_rules_change(desk, request, false);
 }
 
 static void desk_denials(Desk *desk, const DeskRequest *request)
@@ -347,11 +338,11 @@ static void desk_help(Desk *desk, const DeskRequest *request);
 #define SEEDS_MAX 1000u
 
 static const DeskWord words[] = {
-    {"allow", "RULE", 1, 1, desk_allow, "take a denial back"},
+    {"allow", "RULE", 1, 1, desk_rules_change, "take a denial back"},
     {"checkpoint", "", 0, 0, desk_checkpoint,
      "a consistent copy of the database; answers with its path"},
     {"denials", "", 0, 0, desk_denials, "what is denied, since when, by whom"},
-    {"deny", "RULE", 1, 1, desk_deny,
+    {"deny", "RULE", 1, 1, desk_rules_change,
      "never fetch a host, an address, a range, a URL, what matches a pattern or regex:EXPRESSION"},
     {"flights", "[URL]", 0, 1, desk_flights,
      "what is being fetched, the longest first; or whether URL is"},

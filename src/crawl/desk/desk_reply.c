@@ -3,9 +3,8 @@
 #include <stdarg.h>
 
 /* The formatted text, or "out of memory". */
-static const char *format_text(Desk *desk, const char *format, va_list arguments)
-    __attribute__((format(printf, 2, 0)));
-static const char *format_text(Desk *desk, const char *format, va_list arguments)
+__attribute__((format(printf, 2, 0))) static const char *format_text(Desk *desk, const char *format,
+                                                                     va_list arguments)
 {
     buffer_reset(&desk->text);
     return buffer_vprintf(&desk->text, format, arguments) == RESULT_OK ? buffer_string(&desk->text)

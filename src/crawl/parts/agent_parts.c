@@ -117,7 +117,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log, Buffer *err
         ingest_add_chore(parts->ingest, &chore);
     }
     if (rc == RESULT_OK) {
-        rc = orders_new(&parts->orders, wires_done, parts);
+        rc = orders_new(&parts->orders, wires_ring, parts);
     }
     if (rc == RESULT_OK) {
         chore = orders_chore(parts->orders);

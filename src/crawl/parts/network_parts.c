@@ -175,7 +175,7 @@ static ResolverOptions resolver_options(AgentParts *parts)
         options.heard = wires_heard;
         options.heard_context = parts;
     }
-    options.changed = wires_done;
+    options.changed = wires_ring;
     options.changed_context = parts;
     return options;
 }
@@ -196,7 +196,7 @@ static Result build_names(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
     ResolverOptions resolver = resolver_options(parts);
-    Result rc = network_watch_new(&parts->network, wires_done, parts);
+    Result rc = network_watch_new(&parts->network, wires_ring, parts);
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "the network watch cannot start: %s", result_name(rc));
         return rc;

@@ -7,15 +7,11 @@
 
 #define BYTES_AT_ONCE 65536u /* the most that a transfer is expected to bring */
 
-void wires_ring(AgentParts *parts)
+void wires_ring(void *context)
 {
+    const AgentParts *parts = context;
     uint64_t one = 1;
     (void)!write(parts->news, &one, sizeof one);
-}
-
-void wires_done(void *context)
-{
-    wires_ring(context);
 }
 
 void wires_room(void *context)
@@ -144,7 +140,7 @@ static void account(void *context, LedgerUnit unit, LedgerAccount *account)
 ClusterSinks cluster_wires_sinks(AgentParts *parts)
 {
     return (ClusterSinks){
-        .context = parts, .news = wires_done, .granted = cluster_wires_granted, .account = account};
+        .context = parts, .news = wires_ring, .granted = cluster_wires_granted, .account = account};
 }
 
 /* ---- wires ---- */

@@ -15,10 +15,9 @@ FrontierSinks wires_of_frontier(AgentParts *parts);
 FetcherSinks wires_of_fetcher(AgentParts *parts);
 IngestSinks wires_of_ingest(AgentParts *parts);
 
-/* Wakes the main thread: something it looks at has changed. */
-void wires_ring(AgentParts *parts);
-/* The same; context is an AgentParts: an outage of our own network has begun or ended, say. */
-void wires_done(void *context);
+/* Wakes the main thread: something it looks at has changed, such as that an outage of our own
+ * network has begun or ended. context is an AgentParts. */
+void wires_ring(void *context);
 /* From the resolver: a visit state whose name was resolved, or could not be; a DNS answer for the
  * archive. */
 void wires_resolved(void *context, VisitState *visit_state);

@@ -445,7 +445,7 @@ Result helm_checkpoint(Helm *helm, const char *who, Buffer *answer)
     LOG_INFO("agent", "checkpoint begun", "path=%s %s", helm->checkpoint.path.text, who);
     (void)settings_write(helm->options->config, helm->checkpoint.draft.text);
     (void)denial_list_write(&parts->denials, helm->checkpoint.draft.text, answer);
-    return checkpoint_begin(&helm->checkpoint, page_db_env(parts->store->tables.db), wires_done,
+    return checkpoint_begin(&helm->checkpoint, page_db_env(parts->store->tables.db), wires_ring,
                             parts, answer);
 }
 
@@ -614,11 +614,6 @@ void helm_tick(Helm *helm, MonoTime now)
     }
 }
 
-static MonoTime helm_sooner(MonoTime a, MonoTime b)
-{
-    return mono_before(a, b) ? a : b;
-}
-
 MonoTime helm_next(const Helm *helm, MonoTime now)
 {
     int64_t of_run = helm->options->config->crawl_max_duration;
@@ -628,23 +623,23 @@ MonoTime helm_next(const Helm *helm, MonoTime now)
         next = MONO_NEVER; /* it has been told */
     }
     if (of_run > 0) {
-        next = helm_sooner(next, mono_add_ms(helm->start, of_run));
+        next = mono_earlier(next, mono_add_ms(helm->start, of_run));
     }
     if (of_all > 0) {
         int64_t left = of_all - (int64_t)helm->elapsed_before_ms;
-        next = helm_sooner(next, mono_add_ms(helm->start, left < 0 ? 0 : left));
+        next = mono_earlier(next, mono_add_ms(helm->start, left < 0 ? 0 : left));
     }
-    next = helm_sooner(next, network_look_next(&helm->network));
-    next = helm_sooner(next, network_watch_next(helm->parts->network));
+    next = mono_earlier(next, network_look_next(&helm->network));
+    next = mono_earlier(next, network_watch_next(helm->parts->network));
     if (helm->erases) {
-        next = helm_sooner(next, mono_add_ms(now, ERASE_TICK_MS));
+        next = mono_earlier(next, mono_add_ms(now, ERASE_TICK_MS));
     }
     if (helm->options->config->store_retention > 0) {
-        next = helm_sooner(next, mono_add_ms(now, (DAY_US - wall_now().us % DAY_US) / 1000 + 1));
+        next = mono_earlier(next, mono_add_ms(now, (DAY_US - wall_now().us % DAY_US) / 1000 + 1));
     }
     if (helm->stopping) {
-        next = helm_sooner(next, mono_add_ms(now, DRAIN_TICK_MS));
-        next = helm_sooner(next, helm->grace_end);
+        next = mono_earlier(next, mono_add_ms(now, DRAIN_TICK_MS));
+        next = mono_earlier(next, helm->grace_end);
     }
     return next;
 }

@@ -441,12 +441,10 @@ MonoTime monitor_next(const Monitor *monitor)
     if (has_other_interval(monitor)) {
         next = (MonoTime){0};
     }
-    if (monitor->progress && mono_before(monitor->next_progress, next)) {
-        next = monitor->next_progress;
-    }
-    next = mono_before(monitor->readers.next, next) ? monitor->readers.next : next;
+    next = monitor->progress ? mono_earlier(monitor->next_progress, next) : next;
+    next = mono_earlier(monitor->readers.next, next);
     next = mono_earlier(monitor->alerts.next, next);
-    return mono_before(monitor->next_memory, next) ? monitor->next_memory : next;
+    return mono_earlier(monitor->next_memory, next);
 }
 
 void monitor_finish(Monitor *monitor, bool goes_on)

@@ -563,9 +563,8 @@ static void forget_request(void *context, struct MHD_Connection *connection, voi
     }
 }
 
-static void log_trouble(void *context, const char *format, va_list arguments)
-    __attribute__((format(printf, 2, 0)));
-static void log_trouble(void *context, const char *format, va_list arguments)
+__attribute__((format(printf, 2, 0))) static void log_trouble(void *context, const char *format,
+                                                              va_list arguments)
 {
     char text[512];
     (void)context;
