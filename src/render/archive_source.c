@@ -21,6 +21,7 @@ typedef struct SourceEntry {
     Buffer body;
     WallTime date;
     WarcId id;
+    int64_t visit_us; /* for which it was loaded */
     bool was_put;
 } SourceEntry;
 
@@ -147,11 +148,17 @@ static size_t source_entry_bytes(const SourceEntry *entry)
     return sizeof *entry + strlen(entry->url) + entry->header.capacity + entry->body.capacity;
 }
 
+/* A page may have been visited again since its answer was kept. */
+static bool source_is(const SourceEntry *entry, const char *url, ArchiveVisit visit)
+{
+    return strcmp(entry->url, url) == 0 && (entry->was_put || entry->visit_us == visit.time.us);
+}
+
 /* Moves an entry to the front. */
-static SourceEntry *source_find(ArchiveSource *source, const char *url)
+static SourceEntry *source_find(ArchiveSource *source, const char *url, ArchiveVisit visit)
 {
     SourceEntry **link = &source->entries;
-    while (*link != NULL && strcmp((*link)->url, url) != 0) {
+    while (*link != NULL && !source_is(*link, url, visit)) {
         link = &(*link)->next;
     }
     SourceEntry *entry = *link;
@@ -241,12 +248,14 @@ static Result source_decode(ArchiveSource *source, const WarcAnswer *answer, Sou
     return status == DECODE_MEMORY ? RESULT_MEMORY : RESULT_OK;
 }
 
-static Result source_load(ArchiveSource *source, const char *url, SourceEntry **loaded)
+static Result source_load(ArchiveSource *source, const char *url, ArchiveVisit visit,
+                          SourceEntry **loaded)
 {
     WarcAnswer answer;
     *loaded = NULL;
     warc_answer_init(&answer);
-    Result rc = warc_load(source->directory, url, strlen(url), &answer);
+    Result rc =
+        warc_load_visit(source->directory, url, strlen(url), visit.status, visit.time, &answer);
     SourceEntry *entry = rc == RESULT_OK ? source_entry_new(url) : NULL;
     if (rc == RESULT_OK && entry == NULL) {
         rc = RESULT_MEMORY;
@@ -255,6 +264,7 @@ static Result source_load(ArchiveSource *source, const char *url, SourceEntry **
         entry->status = answer.status;
         entry->date = answer.date;
         entry->id = answer.id;
+        entry->visit_us = visit.time.us;
         rc = source_decode(source, &answer, entry);
     }
     warc_answer_destroy(&answer);
@@ -299,6 +309,7 @@ static bool source_look_near(void *context, const CdxjEntry *entry)
 static Result source_load_near(ArchiveSource *source, const char *url, SourceEntry **loaded)
 {
     SourceNear near = {.url = url};
+    ArchiveVisit newest = {.status = 0};
     const char *value = strchr(url, '?');
     bool has_dice = false;
     *loaded = NULL;
@@ -314,32 +325,34 @@ static Result source_load_near(ArchiveSource *source, const char *url, SourceEnt
     if (near.found == NULL) {
         return RESULT_NOT_FOUND;
     }
-    *loaded = source_find(source, near.found);
-    Result rc = *loaded != NULL ? RESULT_OK : source_load(source, near.found, loaded);
+    *loaded = source_find(source, near.found, newest);
+    Result rc = *loaded != NULL ? RESULT_OK : source_load(source, near.found, newest, loaded);
     source->n_near += rc == RESULT_OK;
     free(near.found);
     return rc;
 }
 
-static Result source_get(ArchiveSource *source, const char *url, SourceEntry **entry)
+static Result source_get(ArchiveSource *source, const char *url, ArchiveVisit visit,
+                         SourceEntry **entry)
 {
     *entry = NULL;
     Result rc = url_parse(&source->url, NULL, url, strlen(url));
     if (rc != RESULT_OK) {
         return rc;
     }
-    *entry = source_find(source, source->url.href);
+    *entry = source_find(source, source->url.href, visit);
     if (*entry != NULL) {
         return RESULT_OK;
     }
-    rc = source_load(source, source->url.href, entry);
+    rc = source_load(source, source->url.href, visit, entry);
     return rc == RESULT_NOT_FOUND ? source_load_near(source, source->url.href, entry) : rc;
 }
 
-Result archive_source_date(ArchiveSource *source, const char *url, WallTime *date, WarcId *id)
+Result archive_source_date(ArchiveSource *source, const char *url, ArchiveVisit visit,
+                           WallTime *date, WarcId *id)
 {
     SourceEntry *entry = NULL;
-    Result rc = source_get(source, url, &entry);
+    Result rc = source_get(source, url, visit, &entry);
     if (rc == RESULT_OK) {
         *date = entry->date;
         if (id != NULL) {
@@ -370,12 +383,14 @@ static Result source_take_cookies(WarcBytes request, Buffer *cookies)
     return RESULT_OK;
 }
 
-void archive_source_cookies(ArchiveSource *source, const char *url, Buffer *cookies)
+void archive_source_cookies(ArchiveSource *source, const char *url, ArchiveVisit visit,
+                            Buffer *cookies)
 {
     CdxjCapture capture;
     WarcReader *reader = NULL;
     WarcRecord record;
-    Result rc = cdxj_newest(source->directory, url, strlen(url), true, &capture);
+    size_t length = strlen(url);
+    Result rc = cdxj_of_visit(source->directory, url, length, visit.status, visit.time, &capture);
     if (rc == RESULT_OK) {
         rc = warc_reader_open_in(&reader, source->directory, capture.filename);
     }
@@ -385,7 +400,7 @@ void archive_source_cookies(ArchiveSource *source, const char *url, Buffer *cook
         }
         rc = warc_reader_next(reader, &record);
     }
-    if (rc == RESULT_OK && record.type == WARC_REQUEST && record.uri.length == strlen(url) &&
+    if (rc == RESULT_OK && record.type == WARC_REQUEST && record.uri.length == length &&
         memcmp(record.uri.bytes, url, record.uri.length) == 0) {
         rc = source_take_cookies(record.block, cookies);
     }
@@ -395,11 +410,11 @@ void archive_source_cookies(ArchiveSource *source, const char *url, Buffer *cook
     warc_reader_close(reader);
 }
 
-RenderVerdict archive_source_ask(void *context, const char *url, RenderAnswer *answer)
+RenderVerdict archive_source_answer(ArchiveSource *source, const char *url, ArchiveVisit visit,
+                                    RenderAnswer *answer)
 {
-    ArchiveSource *source = context;
     SourceEntry *entry = NULL;
-    Result rc = source_get(source, url, &entry);
+    Result rc = source_get(source, url, visit, &entry);
     if (rc == RESULT_NOT_FOUND) {
         return RENDER_LACKING;
     }
@@ -413,4 +428,9 @@ RenderVerdict archive_source_ask(void *context, const char *url, RenderAnswer *a
                              .body = buffer_string(&entry->body),
                              .length = entry->body.length};
     return RENDER_ANSWERED;
+}
+
+RenderVerdict archive_source_ask(void *context, const char *url, RenderAnswer *answer)
+{
+    return archive_source_answer(context, url, (ArchiveVisit){.status = 0}, answer);
 }

@@ -87,11 +87,6 @@ void browser_init(Browser *browser)
     *browser = (Browser){.in = -1, .out = -1, .wake = -1};
 }
 
-void browser_destroy(Browser *browser)
-{
-    browser_stop(browser);
-}
-
 /* ---- what is started ---- */
 
 static bool browser_is_program(const char *path)

@@ -69,9 +69,8 @@ typedef struct BrowserUse {
     int64_t cpu_ms;        /* that was not counted yet, ended processes included */
 } BrowserUse;
 
-/* Makes one without a child. */
+/* Makes one without a child; browser_stop is its end, too. */
 void browser_init(Browser *browser);
-void browser_destroy(Browser *browser);
 /* Whether a browser with these options can be started: RESULT_OK and its path in path, or
  * RESULT_NOT_FOUND, RESULT_INVALID and why not, for the operator, in path. */
 Result browser_look(const BrowserOptions *options, Buffer *path);

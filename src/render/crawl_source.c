@@ -1,5 +1,6 @@
 #include "render/crawl_source.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cluster/link/stub.h"
@@ -60,14 +61,20 @@ static bool crawl_source_is_in_scope(const CrawlSource *source)
     return false;
 }
 
+ArchiveVisit crawl_source_visit(const PageRef *page)
+{
+    return (ArchiveVisit){.status = page->status,
+                          .time = (WallTime){llround(page->last_crawl * 1e6)}};
+}
+
 bool crawl_source_may_come(const PageRef *page)
 {
     return page->level != PAGE_DB_NO_LEVEL && page->n_crawls == 0 && !page_is_stub(page);
 }
 
-/* What the database says; *known: it has the URL. */
+/* What the database says; *known: it has the URL, and visited it last like this. */
 static RenderVerdict crawl_source_judge(CrawlSource *source, const char *url, size_t length,
-                                        bool *known)
+                                        bool *known, ArchiveVisit *visit)
 {
     MDB_txn *txn = NULL;
     uint64_t index = 0;
@@ -79,6 +86,7 @@ static RenderVerdict crawl_source_judge(CrawlSource *source, const char *url, si
     *known = page_db_find(source->db, txn, url, length, &index) == page_db_error_ok &&
              page_db_get(source->db, txn, index, &page, &source->text) == page_db_error_ok;
     page_db_txn_abort(source->db, txn);
+    *visit = crawl_source_visit(&page); /* without a page the newest */
     if (!*known || crawl_source_may_come(&page)) {
         return RENDER_LACKING;
     }
@@ -106,6 +114,7 @@ static RenderVerdict crawl_source_judge(CrawlSource *source, const char *url, si
 RenderVerdict crawl_source_ask(void *context, const char *url, RenderAnswer *answer)
 {
     CrawlSource *source = context;
+    ArchiveVisit visit = {.status = 0};
     bool known = false;
     if (url_parse(&source->url, NULL, url, strlen(url)) != RESULT_OK) {
         return RENDER_GONE;
@@ -114,11 +123,11 @@ RenderVerdict crawl_source_ask(void *context, const char *url, RenderAnswer *ans
         return RENDER_DENIED;
     }
     RenderVerdict verdict =
-        crawl_source_judge(source, source->url.href, source->url.length, &known);
+        crawl_source_judge(source, source->url.href, source->url.length, &known, &visit);
     if (known && verdict != RENDER_ANSWERED) {
         return verdict;
     }
-    verdict = archive_source_ask(source->archive, url, answer);
+    verdict = archive_source_answer(source->archive, url, visit, answer);
     if (verdict != RENDER_LACKING) {
         return verdict;
     }

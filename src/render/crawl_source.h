@@ -44,6 +44,8 @@ Result crawl_source_serve(CrawlSource *source, const char *url, bool is_far);
 /* RenderSource.ask; context is the CrawlSource. */
 RenderVerdict crawl_source_ask(void *context, const char *url, RenderAnswer *answer);
 
+/* What the archive is asked for a page by. */
+ArchiveVisit crawl_source_visit(const PageRef *page);
 /* Whether something may still come of a page of the crawl: it is scheduled here, and was not
  * answered yet. */
 bool crawl_source_may_come(const PageRef *page);

@@ -19,7 +19,7 @@ void devtools_pipe_init(DevtoolsPipe *pipe)
 
 void devtools_pipe_destroy(DevtoolsPipe *pipe)
 {
-    browser_destroy(&pipe->browser);
+    browser_stop(&pipe->browser);
     condition_destroy(&pipe->came);
     mutex_destroy(&pipe->mutex);
     buffer_destroy(&pipe->in);

@@ -197,36 +197,26 @@ static Result renderer_join_locked(Renderer *renderer, bool alone)
 /* What a tab is set to; each of these commands must be taken. */
 static Result renderer_set_tab(Renderer *renderer)
 {
-    Devtools *devtools = &renderer->devtools;
-    static const char *const switches[] = {"Page.enable", "Inspector.enable"};
+    static const struct {
+        const char *method;
+        const char *parameters[3][2]; /* names and JSON */
+    } commands[] = {
+        {"Page.enable", {{NULL}}},
+        {"Inspector.enable", {{NULL}}},
+        {"Network.setCacheDisabled", {{"cacheDisabled", "true"}}},
+        {"Target.setAutoAttach",
+         {{"autoAttach", "true"}, {"waitForDebuggerOnStart", "false"}, {"flatten", "true"}}},
+        {"Fetch.enable", {{"patterns", "[{\"urlPattern\": \"*\"}]"}}}};
     Result rc = RESULT_OK;
-    for (size_t i = 0; i < sizeof switches / sizeof *switches && rc == RESULT_OK; i++) {
-        (void)devtools_begin(devtools, switches[i]);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands && rc == RESULT_OK; i++) {
+        JsonWriter *json = devtools_begin(&renderer->devtools, commands[i].method);
+        for (size_t k = 0; k < 3 && commands[i].parameters[k][0] != NULL; k++) {
+            const char *value = commands[i].parameters[k][1];
+            json_raw(json, commands[i].parameters[k][0], value, strlen(value));
+        }
         rc = renderer_tell(renderer);
     }
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    json_bool(devtools_begin(devtools, "Network.setCacheDisabled"), "cacheDisabled", true);
-    rc = renderer_tell(renderer);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    JsonWriter *json = devtools_begin(devtools, "Target.setAutoAttach");
-    json_bool(json, "autoAttach", true);
-    json_bool(json, "waitForDebuggerOnStart", false);
-    json_bool(json, "flatten", true);
-    rc = renderer_tell(renderer);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    json = devtools_begin(devtools, "Fetch.enable");
-    json_open(json, "patterns", '[');
-    json_open(json, NULL, '{');
-    json_string(json, "urlPattern", "*");
-    json_close(json);
-    json_close(json);
-    return renderer_tell(renderer);
+    return rc;
 }
 
 static Result renderer_open_tab(Renderer *renderer)

@@ -67,21 +67,6 @@ static void rendering_fail(Rendering *rendering, JsonValue id, const char *reaso
     rendering_note(rendering, devtools_send(rendering->devtools));
 }
 
-static void rendering_header(JsonWriter *json, const char *name, size_t name_length,
-                             const char *value, size_t length)
-{
-    json_open(json, NULL, '{');
-    json_text(json, "name", name, name_length);
-    json_text(json, "value", value, length);
-    json_close(json);
-}
-
-static bool rendering_is_named(const HttpField *field, const char *name)
-{
-    return field->name_length == strlen(name) &&
-           strncasecmp(field->name, name, field->name_length) == 0;
-}
-
 /* What the transfer was like, what would outlast the page, and what asks for further requests is
  * not passed on. */
 static bool rendering_passes(const HttpField *field)
@@ -103,7 +88,8 @@ static bool rendering_passes(const HttpField *field)
                                        "Public-Key-Pins",
                                        "Speculation-Rules"};
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
-        if (rendering_is_named(field, gone[i])) {
+        if (field->name_length == strlen(gone[i]) &&
+            strncasecmp(field->name, gone[i], field->name_length) == 0) {
             return false;
         }
     }
@@ -130,7 +116,10 @@ static void rendering_fulfill(Rendering *rendering, JsonValue id, const RenderAn
         http_header_parse(&header, answer->header, answer->header_length) == RESULT_OK;
     while (has_fields && http_header_next(&header, &position, &field)) {
         if (rendering_passes(&field)) {
-            rendering_header(json, field.name, field.name_length, field.value, field.value_length);
+            json_open(json, NULL, '{');
+            json_text(json, "name", field.name, field.name_length);
+            json_text(json, "value", field.value, field.value_length);
+            json_close(json);
         }
     }
     json_close(json);
@@ -244,15 +233,6 @@ static Result rendering_give_time(Rendering *rendering, int64_t budget_ms)
     return devtools_send(rendering->devtools);
 }
 
-/* Time begins with the first request, so that it is the same whatever the browser did before. */
-static void rendering_start_time(Rendering *rendering)
-{
-    if (!rendering->started) {
-        rendering->started = true;
-        rendering_note(rendering, rendering_give_time(rendering, RENDER_BUDGET_MS));
-    }
-}
-
 /* The page's own document is answered once; what takes its place is a link. A redirect of it goes
  * on under its first request. */
 static bool rendering_goes_on(Rendering *rendering, JsonValue params, JsonValue kind)
@@ -286,7 +266,10 @@ static void rendering_request(Rendering *rendering, JsonValue params)
         rendering_note(rendering, RESULT_INVALID);
         return;
     }
-    rendering_start_time(rendering);
+    if (!rendering->started) { /* time is the same whatever the browser did before */
+        rendering->started = true;
+        rendering_note(rendering, rendering_give_time(rendering, RENDER_BUDGET_MS));
+    }
     buffer_reset(&rendering->url);
     Result rc = json_read_text(url, &rendering->url);
     if (rc != RESULT_OK || rendering->url.length == 0 ||

@@ -13,7 +13,7 @@
 #include "crawl/exit_status.h"
 #include "parse/filter/filter.h"
 #include "parse/http/http_header.h"
-#include "render/archive_source.h"
+#include "render/crawl_source.h"
 #include "render/desk/render_desk.h"
 #include "store/pages/page_db_read.h"
 
@@ -173,8 +173,8 @@ static bool render_command_judge(RenderCommand *command, const PageRef *page, Pa
     HttpField field;
     HttpContentType type = {.type = NULL};
     char text[256] = "";
-    if (archive_source_ask(command->source, buffer_string(&command->text), &answer) !=
-            RENDER_ANSWERED ||
+    if (archive_source_answer(command->source, buffer_string(&command->text),
+                              crawl_source_visit(page), &answer) != RENDER_ANSWERED ||
         http_header_parse(&header, answer.header, answer.header_length) != RESULT_OK) {
         return false;
     }

@@ -91,11 +91,13 @@ static Result desk_load(DeskThread *self, DeskPage *page)
         return RESULT_NOT_FOUND;
     }
     const char *url = buffer_string(&self->url);
-    Result found = archive_source_date(self->source.archive, url, &page->fetched, &page->record);
+    ArchiveVisit visit = crawl_source_visit(&page->ref);
+    ArchiveSource *archive = self->source.archive;
+    Result found = archive_source_date(archive, url, visit, &page->fetched, &page->record);
     if (found != RESULT_OK) {
         return found;
     }
-    if (archive_source_ask(self->source.archive, url, &answer) != RENDER_ANSWERED) {
+    if (archive_source_answer(archive, url, visit, &answer) != RENDER_ANSWERED) {
         return RESULT_NOT_FOUND;
     }
     bool is_far = page->job.job.rounds >= (unsigned)desk->options.config->render_hops;
@@ -107,7 +109,7 @@ static Result desk_load(DeskThread *self, DeskPage *page)
     bool is_new = page->job.job.state == RENDER_JOB_WAITING && page->job.job.rounds == 0;
     page->n_asks = guesses_make(&self->guesses, url, is_new ? &answer : NULL,
                                 desk->renderer.bounds.most_requests, &page->asks);
-    archive_source_cookies(self->source.archive, url, &page->cookies);
+    archive_source_cookies(archive, url, visit, &page->cookies);
     return found;
 }
 
@@ -154,15 +156,6 @@ static Result desk_tell(DeskThread *self, const DeskPage *page)
         }
     }
     return rc;
-}
-
-static uint32_t desk_refusals(const Rendered *rendered)
-{
-    uint32_t n = 0;
-    for (unsigned i = 0; i < RENDER_REFUSALS; i++) {
-        n += rendered->n_refused[i];
-    }
-    return n;
 }
 
 static Result desk_tell_guesses(DeskThread *self, const DeskPage *page, Buffer *lessons)
@@ -214,7 +207,9 @@ static FetchRendering *desk_rendering(DeskThread *self, const DeskPage *page, in
     made->requests = rendered->n_requests;
     made->lacking = rendered->n_lacking;
     made->near = (uint32_t)page->near;
-    made->refused = desk_refusals(rendered);
+    for (unsigned i = 0; i < RENDER_REFUSALS; i++) {
+        made->refused += rendered->n_refused[i];
+    }
     made->cpu_ms = (uint32_t)cpu_ms;
     made->text_bytes = (uint32_t)page->shown.text_bytes;
     made->lacks = desk_lacks(self, made->is_asking || made->is_last);
