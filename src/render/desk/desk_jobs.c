@@ -1,8 +1,10 @@
 #include "render/desk/desk_jobs.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread/log.h"
 #include "base/thread/thread.h"
 #include "render/crawl_source.h"
 #include "rules/config_words.h"
@@ -264,9 +266,9 @@ static bool jobs_has_come(DeskJobs *jobs, MDB_txn *txn, const RenderJob *job,
 
 /* Which job is looked for. */
 typedef struct DeskWish {
-    TurnPlace place;
-    bool is_quiet; /* what is lacking will not come */
-    Buffer *url;   /* scratch */
+    TurnPlace place; /* TURN_PLACES: any */
+    bool is_quiet;   /* what is lacking will not come */
+    Buffer *url;     /* scratch */
 } DeskWish;
 
 /* url is scratch. */
@@ -293,7 +295,8 @@ static Result jobs_get(DeskJobs *jobs, MDB_txn *txn, uint64_t page, Buffer *url,
 /* Whether a job is one of those that are looked for. */
 static bool jobs_is_wanted(const DeskJobs *jobs, const DeskWish *wish, const DeskJob *job)
 {
-    return turns_place(&jobs->turns, job->host, job->page) == wish->place;
+    return wish->place == TURN_PLACES ||
+           turns_place(&jobs->turns, job->host, job->page) == wish->place;
 }
 
 /* A job, LACKING or ASKED, whose requisites have come, or will not. */
@@ -351,8 +354,15 @@ static bool jobs_find_locked(DeskJobs *jobs, MDB_txn *txn, const DeskWish *wish,
            jobs_find_waiting_locked(jobs, txn, wish, job);
 }
 
-/* Finds a job, and takes it if that is wanted: those that were put back behind the others. */
-static bool jobs_find(DeskJobs *jobs, bool take, DeskJob *found)
+/* What is done with a job that is found. */
+typedef enum DeskAim {
+    AIM_TAKE,
+    AIM_LOOK, /* whether one can be taken */
+    AIM_HOLD  /* whether there is one that can be taken now or later */
+} DeskAim;
+
+/* Finds a job: those that were put back behind the others. */
+static bool jobs_find(DeskJobs *jobs, DeskAim aim, DeskJob *found)
 {
     MDB_txn *txn = NULL;
     Buffer url;
@@ -363,17 +373,20 @@ static bool jobs_find(DeskJobs *jobs, bool take, DeskJob *found)
     buffer_init(&url, BUFFER_NO_LIMIT);
     mutex_lock(&jobs->mutex);
     jobs_sweep_locked(jobs, txn);
-    DeskWish wish = {.is_quiet = is_quiet && jobs->under_way.count == 0, .url = &url};
+    bool is_any = aim == AIM_HOLD;
+    DeskWish wish = {.place = TURN_PLACES,
+                     .is_quiet = is_any || (is_quiet && jobs->under_way.count == 0),
+                     .url = &url};
     /* Whether nothing else is left: all that are under way were put back. */
     bool is_rest =
         jobs->under_way.count <= jobs->turns.n_later && (is_quiet || jobs->options.quiet == NULL);
-    bool has_job = false;
-    for (int place = TURN_AT_ONCE; place < TURN_PLACES && !has_job; place++) {
+    bool has_job = is_any && jobs_find_locked(jobs, txn, &wish, found);
+    for (int place = TURN_AT_ONCE; place < TURN_PLACES && !has_job && !is_any; place++) {
         wish.place = (TurnPlace)place;
         has_job = (is_rest || turns_may_begin(&jobs->turns, wish.place, mono_now())) &&
                   jobs_find_locked(jobs, txn, &wish, found);
     }
-    DeskJob *mine = has_job && take ? malloc(sizeof *mine) : NULL;
+    DeskJob *mine = has_job && aim == AIM_TAKE ? malloc(sizeof *mine) : NULL;
     if (mine != NULL) {
         found->turn = turns_begin(&jobs->turns, found->host, found->page, mono_now());
         *mine = *found;
@@ -386,14 +399,14 @@ static bool jobs_find(DeskJobs *jobs, bool take, DeskJob *found)
     mutex_unlock(&jobs->mutex);
     page_db_txn_abort(jobs->options.db, txn);
     buffer_destroy(&url);
-    return has_job && (!take || mine != NULL);
+    return has_job && (aim != AIM_TAKE || mine != NULL);
 }
 
 bool desk_jobs_take(DeskJobs *jobs, DeskJob *job)
 {
     thread_step("waiting");
     while (!atomic_load(&jobs->is_closed)) {
-        if (jobs_find(jobs, true, job)) {
+        if (jobs_find(jobs, AIM_TAKE, job)) {
             return true;
         }
         mutex_lock(&jobs->mutex);
@@ -429,6 +442,9 @@ void desk_jobs_end_turn(DeskJobs *jobs, const DeskJob *job, TurnEnd end, int64_t
     mutex_lock(&jobs->mutex);
     turns_end(&jobs->turns, &job->turn, end, cpu_ms, mono_now());
     mutex_unlock(&jobs->mutex);
+    LOG_DEBUG("render", "turn",
+              "page=%" PRIu64 " place=%d has_ms=%" PRId64 " took_ms=%" PRId64 " end=%d", job->page,
+              (int)job->turn.place, job->turn.cpu_ms, cpu_ms, (int)end);
 }
 
 void desk_jobs_close(DeskJobs *jobs)
@@ -439,42 +455,27 @@ void desk_jobs_close(DeskJobs *jobs)
     mutex_unlock(&jobs->mutex);
 }
 
-bool desk_jobs_are_idle(DeskJobs *jobs)
+/* Whether a job is left, or the result of one is under way. */
+static bool jobs_are_left(DeskJobs *jobs, DeskAim aim)
 {
     DeskJob job;
-    if (jobs_find(jobs, false, &job)) {
-        return false;
+    if (jobs_find(jobs, aim, &job)) {
+        return true;
     }
     mutex_lock(&jobs->mutex);
-    bool is_idle = jobs->under_way.count == 0;
+    bool are_left = jobs->under_way.count > 0;
     mutex_unlock(&jobs->mutex);
-    return is_idle;
+    return are_left;
+}
+
+bool desk_jobs_are_idle(DeskJobs *jobs)
+{
+    return !jobs_are_left(jobs, AIM_LOOK);
 }
 
 bool desk_jobs_hold(DeskJobs *jobs)
 {
-    DeskJob job;
-    MDB_txn *txn = NULL;
-    RenderTotals totals = {.jobs = {0}};
-    Buffer url;
-    if (page_db_txn_begin(jobs->options.db, true, &txn) != page_db_error_ok) {
-        return false;
-    }
-    Result rc = render_table_totals(jobs->options.table, txn, &totals);
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    mutex_lock(&jobs->mutex);
-    jobs_sweep_locked(jobs, txn);
-    bool holds =
-        jobs->under_way.count > 0 ||
-        (rc == RESULT_OK && totals.jobs[RENDER_JOB_LACKING] + totals.jobs[RENDER_JOB_ASKED] > 0);
-    for (int place = TURN_AT_ONCE; place < TURN_PLACES && !holds; place++) {
-        DeskWish wish = {.place = (TurnPlace)place, .url = &url};
-        holds = jobs_find_waiting_locked(jobs, txn, &wish, &job);
-    }
-    mutex_unlock(&jobs->mutex);
-    buffer_destroy(&url);
-    page_db_txn_abort(jobs->options.db, txn);
-    return holds;
+    return jobs_are_left(jobs, AIM_HOLD);
 }
 
 void desk_jobs_init(DeskJobs *jobs, const DeskJobsOptions *options)
