@@ -164,7 +164,7 @@ class Site:
 def crawl(site, directory, seeds, *options):
     return run([RAGNO, "-d", directory, "-w", "0", "--ip-wait", "0", "--progress=never",
                 "--set", f"fetch.port_map=80:{site.server.port}", "--set", "fetch.allow_addresses=127.0.0.0/8",
-                *options, *seeds], 600 if harness.FULL else 120)
+                *options, *seeds])
 
 
 def check_render(place, url, *options):

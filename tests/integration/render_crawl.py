@@ -418,18 +418,21 @@ def guessed(report, path):
 const link = (a, t) => root.insertAdjacentHTML('beforeend', `<a href="${a}">${t}</a> `);
 if (!n) for (let i = 1; i <= %d; i++) link('/item/' + i, 'item' + i);
 else if (n > %d) root.append('plain' + n);
-else fetch(`/api/${n}.json`).then(r => r.json()).then(t => { root.append(t); if (n <= 30) link('?id=' + n, 'here') });"""
+else fetch(`/api/${n}.json`).then(r => r.json()).then(t => {
+  root.append(t); if (n <= 30) link('?id=' + n, 'here'); if (n < %d) link('/item/' + (n + 1), 'next') });"""
     pages = {}
-    for host, most in ((good, items), (fickle, 4)):
+    # A good page leads to the next: whoever finds it knows what was learned of the one before, however late that is.
+    for host, listed, most in ((good, 1, items), (fickle, items, 4)):
         shell = f"<!-- {host} --><div id=root></div><script src=/app.js></script>"
-        pages |= {(host, "/"): ("text/html", shell), (host, "/app.js"): ("text/javascript", script % (items, most))}
+        pages |= {(host, "/"): ("text/html", shell), (host, "/app.js"): ("text/javascript", script % (listed, most, most))}
         for n in range(1, items + 1):
             pages[(host, f"/item/{n}")] = pages[(host, f"/item/{n}?id={n}")] = ("text/html", shell)
             pages[(host, f"/api/{n}.json")] = ("application/json", f'"data{n}"')
     for host in (good, fickle):
         directory = os.path.join(path, host)
         with Site(pages) as site:
-            result = crawl(site, directory, [f"http://{host}/"], *USER, "-s", "render.mode=auto", "-s", "render.share=100")
+            result = crawl(site, directory, [f"http://{host}/"], *USER, "-s", "render.mode=auto", "-s", "render.share=100",
+                           "-s", "scope.depth=1000")
         report.equal(f"{host}: the crawl ends", result.returncode, 0)
         report.equal(f"{host}: nothing is asked for twice",
                      [place for place, n in collections.Counter(site.asked).items() if n > 1], [])
@@ -437,7 +440,7 @@ else fetch(`/api/${n}.json`).then(r => r.json()).then(t => { root.append(t); if 
         texts, asked = texts_of(directory), [p for _, p in site.asked if p.startswith("/api/")]
         expected = "data" if host == good else "plain"
         report.equal(f"{host}: every document is whole",
-                     [n for n in range(31, items + 1) if texts.get(f"http://{host}/item/{n}") != f"{expected}{n}"], [])
+                     [n for n in range(31, items + 1) if not texts.get(f"http://{host}/item/{n}", "").startswith(f"{expected}{n}")], [])
         if host == good:
             report.check("a page is rendered once", renders["rounds"] < 1.35 * renders["done"], renders)
             report.check("queries that change nothing", renders["passed"] >= 8, renders)
