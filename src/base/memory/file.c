@@ -102,6 +102,33 @@ Result file_map_scratch(void **map, size_t n)
     return code == 0 ? RESULT_OK : result_of_errno(code);
 }
 
+Result file_open_private(FILE **file, const char *path, Buffer *error)
+{
+    struct stat st;
+    *file = fopen(path, "re");
+    if (*file == NULL) {
+        (void)buffer_printf(error, "cannot be opened: %s", strerrordesc_np(errno));
+        return errno == ENOENT ? RESULT_NOT_FOUND : RESULT_IO;
+    }
+    if (fstat(fileno(*file), &st) == 0 && (st.st_mode & (S_IRWXG | S_IRWXO)) == 0) {
+        return RESULT_OK;
+    }
+    (void)buffer_printf(error,
+                        "has mode %04o, so that others may read it; expected 0600 (chmod 600)",
+                        (unsigned)st.st_mode & 07777u);
+    (void)fclose(*file);
+    *file = NULL;
+    return RESULT_INVALID;
+}
+
+Result file_close(FILE *file, Result rc)
+{
+    if (rc == RESULT_OK && (fflush(file) != 0 || fsync(fileno(file)) != 0)) {
+        rc = result_of_errno(errno);
+    }
+    return fclose(file) != 0 && rc == RESULT_OK ? result_of_errno(errno) : rc;
+}
+
 Result file_replace(const char *path, const void *bytes, size_t n)
 {
     Path draft;
@@ -109,10 +136,13 @@ Result file_replace(const char *path, const void *bytes, size_t n)
     if (file == NULL) {
         return result_of_errno(errno);
     }
-    bool written = fwrite(bytes, 1, n, file) == n && fflush(file) == 0 && fsync(fileno(file)) == 0;
-    written = fclose(file) == 0 && written;
-    if (!written || rename(draft.text, path) != 0) {
-        return result_of_errno(errno);
+    Result rc =
+        file_close(file, fwrite(bytes, 1, n, file) == n ? RESULT_OK : result_of_errno(errno));
+    if (rc == RESULT_OK && rename(draft.text, path) != 0) {
+        rc = result_of_errno(errno);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
     }
     /* A name that was given or taken is on the disk when its folder is. */
     Path folder;

@@ -35,6 +35,12 @@ void file_unmap(const char *bytes, uint64_t length); /* NULL is allowed */
 /* Maps n zeroes of a file without a name, which the system pages in and out: for more than memory
  * should hold. NULL after an error; else munmap gives it back. */
 Result file_map_scratch(void **map, size_t n);
+/* Opens a file of secrets to read. RESULT_INVALID: others than its owner may read it;
+ * RESULT_NOT_FOUND, RESULT_IO. error: what is wrong with it, in words. */
+Result file_open_private(FILE **file, const char *path, Buffer *error);
+/* Makes durable what was written, unless rc is an error, and closes the file. Returns the first
+ * error. */
+Result file_close(FILE *file, Result rc);
 /* Writes the bytes beside their place, syncs them, and puts them there: after a crash the file is
  * the old one or the new one, whole. */
 Result file_replace(const char *path, const void *bytes, size_t n);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
 #include "command/forget/forget_rows.h"
 #include "command/forget/forget_warc.h"
 #include "crawl/cluster/cluster_edicts.h"
@@ -190,11 +191,7 @@ static Result text_write(ForgetTexts *texts, const char *name, FILE *in, const c
         return result_of_errno(errno);
     }
     Result rc = text_copy(texts, name, in, out, lines);
-    if (rc == RESULT_OK && (fflush(out) != 0 || fsync(fileno(out)) != 0)) {
-        rc = result_of_errno(errno);
-    }
-    (void)fclose(out);
-    return rc;
+    return file_close(out, rc);
 }
 
 static Result text_file(ForgetTexts *texts, const char *name)

@@ -15,6 +15,7 @@
 
 #include "base/memory/base64.h"
 #include "base/memory/json_writer.h"
+#include "base/memory/file.h"
 #include "parse/host/authority.h"
 #include "parse/host/ip_address.h"
 
@@ -100,18 +101,10 @@ static int no_passphrase(char *text, int size, int writes, void *context)
 
 Result signing_key_read(SigningKey **key, const char *path, Buffer *error)
 {
-    struct stat st;
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        (void)buffer_printf(error, "cannot be opened: %s", strerrordesc_np(errno));
-        return errno == ENOENT ? RESULT_NOT_FOUND : RESULT_IO;
-    }
-    if (fstat(fileno(file), &st) != 0 || (st.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-        (void)buffer_printf(error,
-                            "has mode %04o, so that others may read it; expected 0600 (chmod 600)",
-                            (unsigned)st.st_mode & 07777u);
-        (void)fclose(file);
-        return RESULT_INVALID;
+    FILE *file = NULL;
+    Result rc = file_open_private(&file, path, error);
+    if (rc != RESULT_OK) {
+        return rc;
     }
     EVP_PKEY *pair = PEM_read_PrivateKey(file, NULL, no_passphrase, NULL);
     (void)fclose(file);

@@ -6,13 +6,13 @@
 #include "parse/http/http_header.h"
 #include "parse/host/port_set.h"
 #include "base/memory/base64.h"
+#include "base/memory/file.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #define ENVIRONMENT "environment"
 #define BLANKS      ", \t"
@@ -357,38 +357,16 @@ static Result credentials_read_lines(Credentials *credentials, FILE *file, Buffe
     return rc;
 }
 
-/* Nobody but its owner may read it. */
-static Result check_mode(FILE *file, Buffer *error)
-{
-    struct stat st;
-    if (fstat(fileno(file), &st) != 0) {
-        return RESULT_IO;
-    }
-    if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-        (void)buffer_printf(error,
-                            "has mode %04o, so that others may read it; expected 0600 (chmod 600)",
-                            (unsigned)st.st_mode & 07777u);
-        return RESULT_INVALID;
-    }
-    return RESULT_OK;
-}
-
 Result credentials_read(Credentials **out, const char *path, Buffer *error)
 {
+    FILE *file = NULL;
     Credentials *credentials = calloc(1, sizeof *credentials);
-    FILE *file = credentials == NULL ? NULL : fopen(path, "re");
-    Result rc = credentials == NULL ? RESULT_MEMORY : RESULT_OK;
-    if (rc == RESULT_OK && file == NULL) {
-        (void)buffer_printf(error, "cannot be opened: %s", strerrordesc_np(errno));
-        rc = errno == ENOENT ? RESULT_NOT_FOUND : RESULT_IO;
+    if (credentials == NULL) {
+        return RESULT_MEMORY;
     }
-    if (rc == RESULT_OK) {
-        rc = check_mode(file, error);
-    }
+    Result rc = file_open_private(&file, path, error);
     if (rc == RESULT_OK) {
         rc = credentials_read_lines(credentials, file, error);
-    }
-    if (file != NULL) {
         (void)fclose(file);
     }
     if (rc != RESULT_OK) {

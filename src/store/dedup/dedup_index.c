@@ -363,14 +363,6 @@ static void entries_abort(DrumRepository *repository)
     (void)repository;
 }
 
-static Result dedup_close_file(FILE *file, Result rc)
-{
-    if (rc == RESULT_OK && (fflush(file) != 0 || fsync(fileno(file)) != 0)) {
-        rc = result_of_errno(errno);
-    }
-    return fclose(file) != 0 && rc == RESULT_OK ? result_of_errno(errno) : rc;
-}
-
 /* Begins the file of this name. keep: of values of one key the first counts, else the last.
  * entries_close in every case. */
 static Result entries_open(DedupEntries *entries, const char *folder, const char *name, bool keep)
@@ -417,7 +409,7 @@ static Result entries_close(DedupEntries *entries, const char *folder, const cha
         (void)drum_dispose(entries->drum);
     }
     file_remove(file_path(&generation, "%s/%s.new", folder, name));
-    return entries->file == NULL ? rc : dedup_close_file(entries->file, rc);
+    return entries->file == NULL ? rc : file_close(entries->file, rc);
 }
 
 static Result entries_add(DedupEntries *entries, uint64_t key, uint64_t place)
@@ -525,7 +517,7 @@ static Result dedup_build(const char *folder, const DedupSources *sources, int64
     }
     rc = entries_close(&build.payloads, folder, "payloads", rc);
     rc = entries_close(&build.urls, folder, "urls", rc);
-    return dedup_close_file(build.originals, rc);
+    return file_close(build.originals, rc);
 }
 
 /* ---- opening ---- */
