@@ -13,7 +13,7 @@
 #include "store_fixture.h"
 #include "unit.h"
 
-enum { HOSTS = 2, MOST_URLS = 400, STEPS = 1200, WINDOW = 8, LEVELS = 6, LIMIT = 60 };
+enum { HOSTS = 2, MOST_URLS = 400, STEPS = 500, WINDOW = 8, LEVELS = 6, LIMIT = 30 };
 
 typedef enum ModelState {
     MODEL_UNKNOWN,
