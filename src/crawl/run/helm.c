@@ -336,9 +336,14 @@ Result helm_erase_by(Helm *helm, const char *order, MonoTime time, const char *w
         rc = RESULT_LOCKED;
     } else if (rc == RESULT_NOT_FOUND) {
         Path folder;
-        bool made = mkdir(file_path(&folder, "%s/forget", directory), 0700) == 0;
-        rc = made || errno == EEXIST ? file_replace(path.text, order, strlen(order))
-                                     : result_of_errno(errno);
+        if (mkdir(file_path(&folder, "%s/forget", directory), 0700) == 0) {
+            rc = file_sync_folder(directory);
+        } else {
+            rc = errno == EEXIST ? RESULT_OK : result_of_errno(errno);
+        }
+        if (rc == RESULT_OK) {
+            rc = file_replace(path.text, order, strlen(order));
+        }
     }
     if (rc == RESULT_OK) {
         helm_erase(helm, time, who);
