@@ -355,9 +355,7 @@ Result archive_source_date(ArchiveSource *source, const char *url, ArchiveVisit 
     Result rc = source_get(source, url, visit, &entry);
     if (rc == RESULT_OK) {
         *date = entry->date;
-        if (id != NULL) {
-            *id = entry->id;
-        }
+        *id = entry->id;
     }
     return rc;
 }

@@ -33,7 +33,7 @@ void archive_source_delete(ArchiveSource *source);
 /* Puts an answer beside those of the archive, before them: status, header block and body are
  * copied. url as ragno writes it. RESULT_MEMORY. */
 Result archive_source_put(ArchiveSource *source, const char *url, const RenderAnswer *answer);
-/* When the capture of a URL was made, and the id of its record (NULL: nobody asks).
+/* When the capture of a URL was made, and the id of its record.
  * RESULT_NOT_FOUND: there is none. */
 Result archive_source_date(ArchiveSource *source, const char *url, ArchiveVisit visit,
                            WallTime *date, WarcId *id);

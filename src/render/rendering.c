@@ -318,19 +318,12 @@ static void rendering_window(Rendering *rendering, JsonValue params)
     rendering_note(rendering, devtools_send(rendering->devtools));
 }
 
-/* Whether the session that has ended is the tab's own: those of workers come and go. */
-static bool rendering_lost(const Rendering *rendering, JsonValue params)
-{
-    JsonValue session;
-    return json_read_member(params, "sessionId", &session) &&
-           json_read_is(session, rendering->devtools->session);
-}
-
 static void rendering_event(void *context, JsonValue event)
 {
     Rendering *rendering = context;
     JsonValue method;
     JsonValue params;
+    JsonValue session;
     if (!json_read_member(event, "method", &method)) {
         return;
     }
@@ -348,8 +341,9 @@ static void rendering_event(void *context, JsonValue event)
         rendered_refuse(rendering->out, RENDER_NO_DOWNLOAD, "download");
     } else if (json_read_is(method, "Inspector.targetCrashed") ||
                (json_read_is(method, "Target.detachedFromTarget") &&
-                rendering_lost(rendering, params))) {
-        rendering->is_dead = true;
+                json_read_member(params, "sessionId", &session) &&
+                json_read_is(session, rendering->devtools->session))) {
+        rendering->is_dead = true; /* sessions of workers come and go */
     }
 }
 

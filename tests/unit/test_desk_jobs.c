@@ -117,6 +117,24 @@ static void hosts_of_which_nothing_is_known_have_a_fortieth(void)
     turns_destroy(&turns);
 }
 
+/* Looks that came to nothing and trials have a fortieth together. */
+static void a_trial_waits_until_looks_are_made_up_for(void)
+{
+    Turns turns;
+    turns_init(&turns, 10000);
+    for (uint32_t i = 0; i < 40; i++) {
+        (void)take(&turns, 100 + i, i, TURN_DEAR, 0, 100);
+    }
+    (void)take(&turns, HOST, PAGE, TURN_FRUITFUL, 0, 80);
+    for (int64_t spent = 0; spent < 4000 * TURNS_SHARE; spent += 80) {
+        (void)take(&turns, HOST, PAGE, TURN_CHEAP, spent, 80);
+        CU_ASSERT_FALSE(spent < 2000 * TURNS_SHARE &&
+                        turns_may_begin(&turns, TURN_LATER, at_ms(spent)));
+    }
+    CU_ASSERT_TRUE(turns_may_begin(&turns, TURN_LATER, at_ms(4000 * TURNS_SHARE)));
+    turns_destroy(&turns);
+}
+
 static void a_host_with_credit_has_another_turn_at_once(void)
 {
     Turns turns;
@@ -227,6 +245,7 @@ UNIT_MAIN("desk_jobs",
           {"a glance goes by what pages take", a_glance_goes_by_what_pages_take},
           {"hosts of which nothing is known stand surety for each other",
            hosts_of_which_nothing_is_known_stand_surety_for_each_other},
+          {"a trial waits until looks are made up for", a_trial_waits_until_looks_are_made_up_for},
           {"a host with credit has another turn at once",
            a_host_with_credit_has_another_turn_at_once},
           {"hosts of which nothing is known have a fortieth",

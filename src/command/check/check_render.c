@@ -51,6 +51,7 @@ static int check_render_open(CheckRender *check, const char *url)
     Buffer folder = {.limit = 8192};
     WallTime date = {0};
     ArchiveVisit newest = {.status = 0};
+    WarcId id;
     if (url_parse(&check->url, NULL, url, strlen(url)) != RESULT_OK) {
         (void)fprintf(stderr, "ragno check render: %s: no http URL\n", url);
         return 2;
@@ -71,7 +72,7 @@ static int check_render_open(CheckRender *check, const char *url)
     if (!is_crawl) {
         return check_render_put_file(check);
     }
-    if (archive_source_date(check->source, check->url.href, newest, &date, NULL) != RESULT_OK) {
+    if (archive_source_date(check->source, check->url.href, newest, &date, &id) != RESULT_OK) {
         (void)fprintf(stderr, "ragno check render: %s: not in the archive of %s\n", check->url.href,
                       check->place);
         return 1;

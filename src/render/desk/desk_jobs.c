@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/bounds.h"
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
 #include "render/crawl_source.h"
@@ -109,7 +110,8 @@ bool turns_may_begin(const Turns *turns, TurnPlace place, MonoTime now)
         has_gap = mono_ms_between(turns->last[before], now) >= needs_ms;
     }
     return place == TURN_AT_ONCE || !turns->has_begun || has_gap ||
-           (turns->n_later == 0 && turns->saved_ms >= needs_ms);
+           (turns->n_later == 0 &&
+            turns->saved_ms - (place == TURN_UNSURE ? 0 : turns->owed_ms) >= needs_ms);
 }
 
 Turn turns_begin(Turns *turns, uint32_t host, uint64_t page, MonoTime now)
@@ -161,17 +163,19 @@ static void turns_note_usual(Turns *turns, int64_t cpu_ms)
 static void turns_pay(Turns *turns, const Turn *turn, TurnEnd end, int64_t cpu_ms)
 {
     bool is_stranger = turns_is_stranger(turns, turn->host);
-    int64_t most_overdrawn_ms = turns_part(turns, turns->usual_ms * TURNS_TIMES);
-    int64_t *saved_ms = &turns->saved_ms;
+    int64_t saved_ms = turns->saved_ms;
     if (end == TURN_DEAR || (!is_stranger && turn->place != TURN_AT_ONCE)) {
-        *saved_ms =
-            *saved_ms - cpu_ms < -most_overdrawn_ms ? -most_overdrawn_ms : *saved_ms - cpu_ms;
+        saved_ms -= cpu_ms;
+        turns->owed_ms += is_stranger ? cpu_ms : 0;
     } else if (!is_stranger) {
-        *saved_ms += cpu_ms / TURNS_SHARE;
+        saved_ms += cpu_ms / TURNS_SHARE;
+        turns->owed_ms -= cpu_ms / TURNS_SHARE;
     } else if (end == TURN_FRUITFUL) {
-        *saved_ms = (*saved_ms < 0 ? 0 : *saved_ms) + cpu_ms;
+        saved_ms = (saved_ms < 0 ? 0 : saved_ms) + cpu_ms;
     }
-    *saved_ms = *saved_ms > turns->most_ms ? turns->most_ms : *saved_ms;
+    turns->saved_ms =
+        bounds_int64(saved_ms, -turns_part(turns, turns->usual_ms * TURNS_TIMES), turns->most_ms);
+    turns->owed_ms = bounds_int64(turns->owed_ms, 0, turns->most_ms);
 }
 
 void turns_end(Turns *turns, const Turn *turn, TurnEnd end, int64_t cpu_ms, MonoTime now)

@@ -21,10 +21,11 @@
  * new host takes which brings something. When it is overdrawn, hosts of which nothing is known are
  * put back unseen (UNSURE), and have no more than what pages usually take, until another one brings
  * something. Pages that were put back have their turns when there is enough for them in the
- * account, when no page before them has come for as long as they may take, or when nothing else is
- * left to do: what other pages have brought counts as left until it is written down. So a host of
- * hostile pages costs the others a glance, many such hosts cost them one and then a fortieth; and
- * in a crawl of heavy pages no browser stands idle.
+ * account beyond what looks that came to nothing have taken, when no page before them has come for
+ * as long as they may take, or when nothing else is left to do: what other pages have brought
+ * counts as left until it is written down. So a host of hostile pages costs the others a glance,
+ * many such hosts cost them one and then a fortieth; and in a crawl of heavy pages no browser
+ * stands idle.
  * Owns: its memory of jobs under way. Table, database and configuration are borrowed.
  * Threads: all functions but those of turns lock.
  * Invariants: a job is taken by one thread at a time, and again only when ingest has changed it. */
@@ -61,6 +62,7 @@ typedef struct Turns {
     int64_t most_ms;  /* CPU time that a page has */
     int64_t usual_ms; /* that pages which settle take: their median, about */
     int64_t saved_ms; /* the account, from a glance overdrawn to most_ms */
+    int64_t owed_ms;  /* by looks that came to nothing, until a fortieth has made up for it */
     bool has_begun;
     MonoTime last[TURN_PLACES]; /* a browser had one with this place */
 } Turns;
