@@ -13,7 +13,6 @@
 #include "crawl/fault.h"
 #include "store/check/lmdb_check.h"
 #include "store/pages/page_error.h"
-#include "store/lmdb/lmdb_result.h"
 #include "store/archive/warc_files.h"
 
 #define LEVELS_SPAN 16.0 /* doublings of the score, all levels together */

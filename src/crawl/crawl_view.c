@@ -9,7 +9,6 @@
 #include "crawl/exit_status.h"
 #include "crawl/fault.h"
 #include "ingest/page/seed_places.h"
-#include "store/lmdb/lmdb_result.h"
 
 /* ---- Crawl open ---- */
 

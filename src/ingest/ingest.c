@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "ingest/revisit/revisits.h"
 #include "ingest/page/page_way.h"

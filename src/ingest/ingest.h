@@ -13,12 +13,9 @@
  * Owns: the pages from ingest_push on. Stores, log, counters, revisits and sieve are borrowed.
  * Threads: each function says which. One Ingest at a time writes to a database.
  * Errors: see ingest_writer.h. */
-#ifndef INGEST_INGEST_H
-#define INGEST_INGEST_H
+#pragma once
 
-#include "ingest/batch/ingest_chore.h"
 #include "ingest/ingest_writer.h"
-#include "ingest/batch/ingest_batch.h"
 
 typedef struct Ingest Ingest;
 
@@ -70,5 +67,3 @@ Result ingest_save_times(Ingest *ingest, uint64_t elapsed_ms, uint64_t cpu_ms);
  * Threads: ingest. */
 
 IngestChore sieve_chore(IngestSieve *sieve);
-
-#endif

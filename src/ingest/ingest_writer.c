@@ -2,16 +2,11 @@
 
 #include <string.h>
 
-#include "base/thread/log.h"
 #include "base/thread/thread.h"
 #include "ingest/page/host_groups.h"
 #include "ingest/page/page_way.h"
 #include "ingest/revisit/revisits.h"
-#include "page/archive.h"
-#include "store/pages/page_db_read.h"
 #include "store/pages/page_error.h"
-#include "store/schedule/schedule.h"
-#include "store/tables/host_rows.h"
 
 /* Ingest log: the lines of crawl.log for a batch.
  *

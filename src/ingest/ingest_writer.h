@@ -18,15 +18,12 @@
  * environment) the crawl is ended (`failed`): what was not committed stays scheduled, and the next
  * start cuts it off the archive. Once a batch was dropped nothing is committed any more, because
  * the archive ends before it. */
-#ifndef INGEST_INGEST_WRITER_H
-#define INGEST_INGEST_WRITER_H
+#pragma once
 
-#include "base/thread/mutex.h"
 #include "base/thread/queue.h"
 #include "base/thread/tray.h"
 #include "ingest/batch/ingest_batch.h"
 #include "ingest/batch/ingest_chore.h"
-#include "parse/host/ip_address.h"
 
 /* Ingest patience: how long a batch is collected while the fetchers have nothing to do.
  *
@@ -141,5 +138,3 @@ void ingest_writer_change(IngestWriter *writer, const Config *config);
 void ingest_writer_publish(IngestWriter *writer);
 /* From now on, drops work that cannot be committed at once. */
 void ingest_writer_abandon(IngestWriter *writer);
-
-#endif

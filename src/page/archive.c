@@ -8,12 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/thread/log.h"
 #include "store/archive/capture_index.h"
 #include "store/archive/warc_files.h"
-#include "store/archive/warc_record.h"
 #include "store/dedup/dedup_index.h"
-#include "store/pages/page_db_read.h"
 
 /* ---- Discovery ---- */
 

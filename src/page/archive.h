@@ -9,13 +9,11 @@
  * Owns: the WARC files and their index. A group is its holder's (archive_group_delete).
  * Threads: the Archive is the ingest thread's; each parsing thread has an ArchiveRecorder.
  * Invariant: WARC files and database never disagree. */
-#ifndef PAGE_ARCHIVE_H
-#define PAGE_ARCHIVE_H
+#pragma once
 
 #include <lmdb.h>
 
 #include "fetch/transfer/fetch_result.h"
-#include "parse/html/html.h"
 #include "rules/config.h"
 #include "store/archive/warc.h"
 #include "store/pages/page_db.h"
@@ -101,5 +99,3 @@ void archive_committed(Archive *archive);
 /* Drops what was appended since the last commit: archive_prepare leaves the end where it was, and
  * the next archive_open cuts off the rest. Nothing may be appended afterwards. */
 void archive_freeze(Archive *archive);
-
-#endif

@@ -9,12 +9,8 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-#include "base/memory/file.h"
-#include "base/thread/log.h"
-#include "base/thread/mutex.h"
 #include "page/crawl_log_notes.h"
 #include "rules/filters.h"
-#include "base/core/hash.h"
 
 #define BUFFER_LIMIT    ((size_t)1 << 30) /* a batch is bounded by itself */
 #define SAMPLE_PER_CODE 1000u

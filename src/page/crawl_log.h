@@ -12,10 +12,7 @@
  * crawl_log_drop when the commit has failed. A power cut may lose the last lines, since the log is
  * not synced.
  * Errors: RESULT_FULL while the disk is full; the lines are kept and tried again. */
-#ifndef PAGE_CRAWL_LOG_H
-#define PAGE_CRAWL_LOG_H
-
-#include "rules/config_words.h"
+#pragma once
 
 #include "page/parsed_page.h"
 #include "page/stats.h"
@@ -87,5 +84,3 @@ Result crawl_log_pending_write(int pending, int log, uint64_t serial, const Buff
  * Without a file `pending_path` there is nothing to do. */
 Result crawl_log_pending_repair(const char *pending_path, const char *log_path, uint64_t serial,
                                 uint64_t *repaired);
-
-#endif

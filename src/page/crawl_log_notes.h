@@ -6,8 +6,7 @@
  * field in the reader. They are separated by commas, have no blanks, and "," in a URL is "%2C".
  * Threads: any; constant.
  * Invariants: a row is written as its name, or as its name, a colon and its value. */
-#ifndef PAGE_CRAWL_LOG_NOTES_H
-#define PAGE_CRAWL_LOG_NOTES_H
+#pragma once
 
 #include "base/memory/buffer.h"
 
@@ -94,5 +93,3 @@ CrawlLogNote crawl_log_note_find(const char *name, size_t length);
 /* Appends what stands before the value of a note: a comma, unless it is the first of its column,
  * and "name:". */
 void crawl_log_note_begin(Buffer *text, CrawlLogNote note);
-
-#endif

@@ -3,19 +3,15 @@
  * What: the fetch result and what was found in its body.
  * Owns: everything that it points to, the fetch result included.
  * Threads: the one that holds it. It is handed over, never shared. */
-#ifndef PAGE_PARSED_PAGE_H
-#define PAGE_PARSED_PAGE_H
+#pragma once
 
 #include "base/core/hash.h"
 #include "fetch/transfer/fetch_result.h"
 #include "frontier/sieve/sieve.h"
-#include "parse/http/http_header.h"
-#include "parse/http/http_wall.h"
 #include "parse/text/language_tag.h"
 #include "render/page_verdict.h"
 #include "rules/config.h"
 #include "store/archive/warc_record.h"
-#include "store/pages/page_db.h"
 
 /* What of a page counts as its content: page/parsed_page.h. */
 typedef enum ContentKind {
@@ -158,5 +154,3 @@ static inline unsigned usage_of_flags(uint8_t flags)
 {
     return (unsigned)flags >> USAGE_FLAGS_SHIFT;
 }
-
-#endif

@@ -5,15 +5,10 @@
 #include <string.h>
 
 #include "base/core/ascii.h"
-#include "base/core/hash.h"
-#include "base/thread/log.h"
 #include "page/parsing_links.h"
-#include "parse/html/html.h"
 #include "parse/robots/robots_line.h"
-#include "parse/robots/robots_meta.h"
 #include "parse/sitemap/sitemap_xml.h"
 #include "parse/trap/trap_content.h"
-#include "render/page_verdict.h"
 
 #define QUESTION_BYTES ((size_t)4096) /* of a page's main text, shown to a classifier */
 #define SITEMAP_DEPTH  3u /* levels of indexes, the one that robots.txt names included */

@@ -5,8 +5,7 @@
  * Its tools are used again for page after page, so that the common case allocates nothing.
  * Owns: its tools. Options and counters are borrowed.
  * Threads: one. */
-#ifndef PAGE_PARSER_H
-#define PAGE_PARSER_H
+#pragma once
 
 #include "page/parser_types.h"
 
@@ -16,5 +15,3 @@ Result parser_init(Parser *parser, Archive *archive);
 void parser_destroy(Parser *parser);
 /* Reads a result, which becomes the page's. NULL without memory: the result stays the caller's. */
 ParsedPage *parser_read(Parser *parser, FetchResult *result);
-
-#endif

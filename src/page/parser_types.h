@@ -3,12 +3,8 @@
  * What: the types that its parts share; parser.h has the functions.
  * Owns: what each comment says.
  * Threads: as parser.h says. */
-#ifndef PAGE_PARSER_TYPES_H
-#define PAGE_PARSER_TYPES_H
+#pragma once
 
-#include "base/memory/arena.h"
-#include "base/thread/byte_gate.h"
-#include "base/thread/shared.h"
 #include "frontier/visit/host_costs.h"
 #include "page/archive.h"
 #include "page/parsed_page.h"
@@ -16,16 +12,9 @@
 #include "page/tool/seen_links.h"
 #include "page/tool/long_page.h"
 #include "page/tool/page_question.h"
-#include "parse/html/html.h"
-#include "parse/http/decode.h"
 #include "parse/sitemap/sitemap.h"
-#include "parse/url/url.h"
-#include "parse/visible/visible.h"
-#include "rules/config.h"
 #include "rules/dedup.h"
 #include "rules/filters.h"
-#include "rules/scope/scope.h"
-#include "rules/scope/stay_set.h"
 #include "rules/score_rules.h"
 
 /* What pages are read by: copied by whoever takes it. The score rules go along with the options of
@@ -113,5 +102,3 @@ typedef struct Parser {
     uint64_t n_beyond;      /* links of this page that are not followed for their number */
     uint64_t n_long;        /* and for their length */
 } Parser;
-
-#endif

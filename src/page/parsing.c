@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/thread/log.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "page/parser.h"

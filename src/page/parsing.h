@@ -19,8 +19,7 @@
  * otherwise sleeps, reads in their place until one of them is through. So pages that are made to
  * take long never stop the others; hosts that send many of them are asked less often
  * (frontier/visit/host_costs.h). Ingest opens that gate, and waits for nobody but the disk. */
-#ifndef PAGE_PARSING_H
-#define PAGE_PARSING_H
+#pragma once
 
 #include "page/parser_types.h"
 
@@ -51,5 +50,3 @@ size_t parsing_waiting(Parsing *parsing);
 /* Parses what is queued, then ends the threads. */
 void parsing_stop(Parsing *parsing);
 void parsing_delete(Parsing *parsing);
-
-#endif

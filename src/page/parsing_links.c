@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/hash.h"
-#include "base/thread/log.h"
 #include "parse/host/authority.h"
 #include "parse/trap/trap.h"
 

@@ -5,11 +5,9 @@
  * Refused ones are counted, and told for skipped.log.
  * Owns: what is kept belongs to the parser until parsing_links_copy gives it to the page.
  * Threads: the parser's. */
-#ifndef PAGE_PARSING_LINKS_H
-#define PAGE_PARSING_LINKS_H
+#pragma once
 
 #include "page/parser_types.h"
-#include "parse/http/http_header.h"
 
 /* Parsing HTML: links and digests of a document, and the links of a style sheet.
  *
@@ -56,5 +54,3 @@ void parsing_links_of_header(Parser *parser, const ParsedPage *page, const HttpH
 Result parsing_links_copy(Parser *parser, ParsedPage *page);
 /* Makes ready for the next page. */
 void parsing_links_forget(Parser *parser);
-
-#endif

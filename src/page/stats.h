@@ -3,8 +3,7 @@
  * What: the threads that know write them, the status log reads them. Counters that belong to the
  * crawl as a whole, not to this run, are saved with each commit and restored at the start.
  * Threads: any. All are atomics with relaxed order: they are figures, and decide nothing. */
-#ifndef PAGE_STATS_H
-#define PAGE_STATS_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -149,5 +148,3 @@ StatsAnswers stats_answers(const Stats *stats);
 /* How long the writer has worked until now: a commit may last longer than the time between two
  * lines of status.log. */
 uint64_t stats_writer_busy_us(const Stats *stats, MonoTime now);
-
-#endif

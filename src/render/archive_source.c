@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "parse/http/decode.h"
-#include "parse/http/http_header.h"
 #include "parse/url/url.h"
 #include "store/archive/warc_reader.h"
 

@@ -10,8 +10,7 @@
  * Errors: an answer that cannot be read is RENDER_GONE (counted); RESULT_MEMORY of
  * archive_source_new.
  */
-#ifndef RENDER_ARCHIVE_SOURCE_H
-#define RENDER_ARCHIVE_SOURCE_H
+#pragma once
 
 #include "render/rendering.h"
 #include "store/warc/warc_format.h"
@@ -54,5 +53,3 @@ uint64_t archive_source_damaged(const ArchiveSource *source);
 
 /* Whether two URLs differ in nothing but such values of their queries. */
 bool archive_source_is_near(const char *a, const char *b);
-
-#endif

@@ -18,8 +18,7 @@
  * The thread that starts it must live as long as the child: the kernel ends the child with it.
  * Errors: after any error nothing is known about the child: stop it.
  * Source: the DevTools protocol's pipe; pages and renderers measured as /proc has them. */
-#ifndef RENDER_BROWSER_H
-#define RENDER_BROWSER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +26,6 @@
 #include <sys/types.h>
 
 #include "base/core/clock.h"
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 typedef struct BrowserOptions {
@@ -102,5 +100,3 @@ BrowserUse browser_use(Browser *browser, unsigned tab);
 int64_t browser_cpu_ms(const Browser *browser, unsigned tab);
 /* The same, which is counted herewith. */
 int64_t browser_count(Browser *browser, unsigned tab);
-
-#endif

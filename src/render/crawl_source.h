@@ -15,8 +15,7 @@
  * Owns: its ArchiveSource. The database is borrowed.
  * Threads: one.
  * Errors: what cannot be read is gone. */
-#ifndef RENDER_CRAWL_SOURCE_H
-#define RENDER_CRAWL_SOURCE_H
+#pragma once
 
 #include "parse/url/url.h"
 #include "render/archive_source.h"
@@ -49,5 +48,3 @@ ArchiveVisit crawl_source_visit(const PageRef *page);
 /* Whether something may still come of a page of the crawl: it is scheduled here, and was not
  * answered yet. */
 bool crawl_source_may_come(const PageRef *page);
-
-#endif

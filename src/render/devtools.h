@@ -18,8 +18,7 @@
  * devtools_pipe_has_ended knows of, for all tabs; RESULT_LIMIT (too much for this tab);
  * RESULT_INVALID (the answer to a command is an error).
  * Source: the Chrome DevTools protocol, 1.3. */
-#ifndef RENDER_DEVTOOLS_H
-#define RENDER_DEVTOOLS_H
+#pragma once
 
 #include "base/memory/json_writer.h"
 #include "base/thread/mutex.h"
@@ -91,5 +90,3 @@ void devtools_end_tab(Devtools *devtools);
 BrowserUse devtools_use(Devtools *devtools);
 int64_t devtools_cpu_ms(Devtools *devtools);
 int64_t devtools_count(Devtools *devtools);
-
-#endif

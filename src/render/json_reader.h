@@ -14,14 +14,12 @@
  * Invariants: no more than length bytes are read; at most JSON_READ_DEPTH levels are followed.
  * Errors: a value that is not what was asked for is "not found"; RESULT_INVALID of json_read.
  * Source: RFC 8259. */
-#ifndef RENDER_JSON_READER_H
-#define RENDER_JSON_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 #define JSON_READ_DEPTH 64u
@@ -57,5 +55,3 @@ Result json_read_text(JsonValue value, Buffer *out);
 bool json_read_is(JsonValue value, const char *text);
 /* A number that is, or rounds towards zero to, an integer; otherwise when_not. */
 int64_t json_read_integer(JsonValue value, int64_t when_not);
-
-#endif

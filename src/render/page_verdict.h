@@ -17,14 +17,12 @@
  * Threads: pure; linear in the length of the page.
  * Source: what frameworks make of an empty project; one page in eleven of the web needs a browser
  * by Sprinter (NSDI 2024). */
-#ifndef RENDER_PAGE_VERDICT_H
-#define RENDER_PAGE_VERDICT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 #define PAGE_VERDICT_NONE   40u   /* bytes of text; fewer are none */
@@ -61,5 +59,3 @@ PageNeed page_verdict_need(const PageVerdict *verdict);
 void page_verdict_judge(const char *html, size_t length, PageVerdict *verdict);
 /* Appends why, with commas between the signs: "empty mount point, no text, few links". */
 Result page_verdict_tell(uint32_t signs, Buffer *out);
-
-#endif

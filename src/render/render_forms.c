@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/hash.h"
 #include "parse/trap/trap.h"
 #include "render/archive_source.h"
 

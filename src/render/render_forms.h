@@ -19,14 +19,11 @@
  * Owns: nothing.
  * Threads: pure functions.
  * Errors: RESULT_MEMORY. */
-#ifndef RENDER_RENDER_FORMS_H
-#define RENDER_RENDER_FORMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "parse/url/url.h"
 
 #define RENDER_FORMS      16u  /* of one shape; a new one replaces one that was seen once */
@@ -73,5 +70,3 @@ void render_series_note(RenderSeries *series, const char *url);
  * returns how many. */
 unsigned render_series_ahead(const RenderSeries *series, const Buffer *lacking, unsigned most,
                              Buffer *out);
-
-#endif

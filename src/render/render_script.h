@@ -6,12 +6,10 @@
  * its own, whose prototypes no page can reach; properties that a document or a form may shadow with
  * the names of its elements are read through those prototypes.
  * Threads: any; pure. */
-#ifndef RENDER_RENDER_SCRIPT_H
-#define RENDER_RENDER_SCRIPT_H
+#pragma once
 
 #include <stdint.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 /* By an event of this name the second script asks the first, in each frame, what it has refused;
@@ -31,5 +29,3 @@ Result render_script_read(Buffer *out, size_t most_characters);
  * their ends. Its value is the sum of their heights in pixels and 1; 0: the
  * page does not listen. */
 Result render_script_scroll(Buffer *out);
-
-#endif

@@ -25,15 +25,13 @@
  * Threads: writer: the one with the write transaction. Readers: any, with a transaction of their
  * own.
  * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO; RESULT_NOT_FOUND. */
-#ifndef RENDER_RENDER_TABLE_H
-#define RENDER_RENDER_TABLE_H
+#pragma once
 
 #include <lmdb.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 #define RENDER_TABLE_REQUISITES 4096u /* of one job; a page that lacks more waits for these */
@@ -153,5 +151,3 @@ Result render_query_learn(RenderTable *table, MDB_txn *txn, const char *url, uin
 Result render_table_totals(RenderTable *table, MDB_txn *txn, RenderTotals *totals);
 /* All but jobs, links, refused and lacking, which the table counts itself. */
 Result render_table_set_totals(RenderTable *table, MDB_txn *txn, const RenderTotals *totals);
-
-#endif

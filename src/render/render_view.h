@@ -8,8 +8,7 @@
  * Threads: the browser's.
  * Errors: RESULT_INVALID: there is nothing to read, or the page is in the way; RESULT_TIMEOUT;
  * those of devtools.h, after which the browser is stopped. */
-#ifndef RENDER_RENDER_VIEW_H
-#define RENDER_RENDER_VIEW_H
+#pragma once
 
 #include "render/rendered.h"
 
@@ -29,5 +28,3 @@ Result render_view_scroll(RenderView *view, MonoTime deadline, int64_t *height);
 Result render_view_read(RenderView *view, MonoTime deadline);
 /* A picture of what the page shows; it does without where that fails. */
 void render_view_shoot(RenderView *view, const char *url);
-
-#endif

@@ -4,8 +4,7 @@
  * led, what was refused.
  * Owns: its buffers, whose limits are set once.
  * Threads: one at a time. */
-#ifndef RENDER_RENDERED_H
-#define RENDER_RENDERED_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -94,5 +93,3 @@ void rendered_clear(Rendered *rendered);
 void rendered_line(Buffer *list, const char *text);
 /* Counts a refusal, and names it, if there is room. */
 void rendered_refuse(Rendered *rendered, RenderRefusal why, const char *what);
-
-#endif

@@ -21,8 +21,7 @@
  * those that share it (browser.h says why).
  * Errors: a page that cannot be rendered is data (rendering.h); RESULT_NOT_FOUND, RESULT_INVALID,
  * RESULT_IO, RESULT_CLOSED: no browser can be started. */
-#ifndef RENDER_RENDERER_H
-#define RENDER_RENDERER_H
+#pragma once
 
 #include "render/rendering.h"
 
@@ -56,5 +55,3 @@ Result renderer_render(Renderer *renderer, const RenderPage *page, const RenderS
 const char *renderer_product(const Renderer *renderer);
 /* Whether the browser has a network namespace of its own; false without a browser. */
 bool renderer_is_cut_off(const Renderer *renderer);
-
-#endif

@@ -20,8 +20,7 @@
  * Invariants: the source is asked nothing twice that it lacked; every rendering ends by a bound.
  * Errors: a page that cannot be rendered is data (RenderEnd); an error means that the tab is gone.
  */
-#ifndef RENDER_RENDERING_H
-#define RENDER_RENDERING_H
+#pragma once
 
 #include "render/rendered.h"
 
@@ -49,5 +48,3 @@ typedef struct RenderSource {
  * the others: stop the browser; rendered says how the page ended all the same. */
 Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPage *page,
                      const RenderSource *source, Rendered *rendered);
-
-#endif

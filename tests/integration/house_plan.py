@@ -199,13 +199,17 @@ def diagrams(report, path):
 def headers(report, path):
     house(path)
     report.equal("every header begins with its manual", judge(HEADERS, path), (0, []))
-    plant(path, "base/core/hash.h", "/* Hashes.\n *\n * Threads: any. */\n")
-    plant(path, "base/core/clock.h", "/* Clock.\n *\n * What: a.\n * Errors: b.\n * Owns: c. */\n")
+    plant(path, "base/core/hash.h", "/* Hashes.\n *\n * Threads: any. */\n#ifndef A\n#define A\n#endif\n")
+    plant(path, "base/core/clock.h", "/* Clock.\n *\n * What: a.\n * Errors: b.\n * Owns: c. */\n#pragma once\n")
     plant(path, "base/core/error.h", "#include <stddef.h>\n")
+    plant(path, "base/memory/pair.c", '#include "base/core/result.h"\n#include "base/memory/buffer.h"\n')
     report.equal("one that does not", judge(HEADERS, path), (1, [
         "src/base/core/clock.h: What, Errors, Owns are not in the order of HACKING.md",
+        "src/base/core/clock.h: the library installs it: a guard",
         "src/base/core/error.h: does not begin with a comment",
-        "src/base/core/hash.h: its first comment has no What"]))
+        "src/base/core/hash.h: its first comment has no What",
+        "src/base/core/hash.h: #pragma once instead of a guard",
+        "src/base/memory/pair.c: base/core/result.h comes with base/memory/buffer.h"]))
 
 
 def troubles(report, path):

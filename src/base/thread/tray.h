@@ -6,8 +6,7 @@
  * Owns: the copies.
  * Threads: any may put; one reads and drops. The mutex has RANK_TABLE.
  * Errors: RESULT_MEMORY: it was not put down. */
-#ifndef BASE_THREAD_TRAY_H
-#define BASE_THREAD_TRAY_H
+#pragma once
 
 #include "base/thread/mutex.h"
 
@@ -27,5 +26,3 @@ size_t tray_count(Tray *tray);
 bool tray_get(Tray *tray, size_t place, void *item);
 /* The first n are done with; more than there are: all. */
 void tray_drop(Tray *tray, size_t n);
-
-#endif

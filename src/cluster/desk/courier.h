@@ -20,15 +20,11 @@
  *  1. A row is in at most one message in flight.
  *  2. Rows that have been answered are not read again.
  * Source: MANY-MACHINES 3 and 4. */
-#ifndef CLUSTER_DESK_COURIER_H
-#define CLUSTER_DESK_COURIER_H
+#pragma once
 
-#include "base/core/clock.h"
-#include "base/memory/heap.h"
 #include "cluster/desk/greet_desk.h"
 #include "cluster/link/inbox.h"
 #include "cluster/link/outbox.h"
-#include "cluster/message/node_link.h"
 #include "cluster/message/node_note.h"
 
 #define COURIER_MESSAGE_MOST ((size_t)256 << 10) /* of blocks: a commit takes one in */
@@ -105,5 +101,3 @@ void courier_settled(Courier *courier, const BlockSettled *settled, const char *
 void courier_work(Courier *courier, MonoTime now);
 /* When courier_work wants to be called next. */
 MonoTime courier_next(const Courier *courier);
-
-#endif

@@ -15,12 +15,9 @@
  * Invariants:
  *  1. Each edict_desk_give is followed by one EdictSinks.told, unless the desk ends before.
  *  2. An agent that says that it has carried out a number has kept that on disk. */
-#ifndef CLUSTER_DESK_EDICT_DESK_H
-#define CLUSTER_DESK_EDICT_DESK_H
+#pragma once
 
-#include "cluster/desk/key.h"
 #include "cluster/desk/members.h"
-#include "cluster/message/node_link.h"
 #include "cluster/whole/edicts.h"
 
 #define EDICTS_KEY      "edicts"
@@ -101,5 +98,3 @@ void edict_desk_asked(EdictDesk *desk, WireReader *question, const char *reply_t
 void edict_desk_take(EdictDesk *desk, const TransportEvent *event, MonoTime now);
 void edict_desk_work(EdictDesk *desk, MonoTime now);
 MonoTime edict_desk_next(const EdictDesk *desk);
-
-#endif

@@ -4,7 +4,6 @@
 
 #include "base/thread/log.h"
 #include "cluster/desk/table_keeper.h"
-#include "cluster/table/cluster_table.h"
 
 #define ROUND_MS     500 /* between two rounds */
 #define ROUND_END_MS 15000

@@ -17,12 +17,9 @@
  * started again just then, ends by itself, too, when it has nothing to do.
  *
  * Owns: the rounds, and who is named. Time is a parameter; belongs to one thread. */
-#ifndef CLUSTER_DESK_END_DESK_H
-#define CLUSTER_DESK_END_DESK_H
+#pragma once
 
-#include "cluster/desk/key.h"
 #include "cluster/desk/members.h"
-#include "cluster/whole/ending.h"
 
 #define END_KEY      "end"
 #define END_ALONE_MS 30000 /* for the others to be started */
@@ -70,5 +67,3 @@ void end_desk_work(EndDesk *desk, const EndReport *report, MonoTime now);
 /* What came of a question, a look or a put. The verdict that ends this node, or END_NOT_YET. */
 EndVerdict end_desk_take(EndDesk *desk, const TransportEvent *event, const EndReport *report,
                          MonoTime now);
-
-#endif

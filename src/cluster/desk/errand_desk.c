@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/thread/log.h"
-#include "cluster/table/cluster_table.h"
 #include "cluster/wire/link_block.h"
 
 void errand_desk_init(ErrandDesk *desk, NodeLink *link, const ClusterTable *table,

@@ -19,8 +19,7 @@
  *  1. Each errand_desk_ask is followed by one ErrandDeskSinks.told, unless the desk ends before.
  *  2. ERRAND_THEIRS_MOST questions of others are known at most, with answers of
  *     ERRAND_KEPT_BYTES; who asks beyond it is told to wait. */
-#ifndef CLUSTER_DESK_ERRAND_DESK_H
-#define CLUSTER_DESK_ERRAND_DESK_H
+#pragma once
 
 #include "cluster/message/node_link.h"
 #include "frontier/visit/visit_state.h"
@@ -99,5 +98,3 @@ void errand_desk_told(ErrandDesk *desk, uint64_t ticket, ErrandAnswer *answer, M
 
 void errand_desk_work(ErrandDesk *desk, MonoTime now);
 MonoTime errand_desk_next(const ErrandDesk *desk);
-
-#endif

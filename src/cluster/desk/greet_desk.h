@@ -18,11 +18,9 @@
  *     is what we had when we began, and our count for it stands still until then.
  *  2. An answer to a block counts only if it comes from a process that we have compared.
  *  3. While an agent that owns hosts has not greeted ours, this one is not idle. */
-#ifndef CLUSTER_DESK_GREET_DESK_H
-#define CLUSTER_DESK_GREET_DESK_H
+#pragma once
 
 #include "cluster/desk/members.h"
-#include "cluster/message/node_link.h"
 
 typedef struct GreetSinks {
     void *context;
@@ -73,5 +71,3 @@ void greet_desk_took(GreetDesk *desk, uint16_t agent, uint64_t taken);
 bool greet_desk_heard(GreetDesk *desk, uint16_t agent, uint64_t session, uint64_t taken);
 /* The first agent with hosts that has not greeted ours; CLUSTER_NOBODY: none. */
 uint16_t greet_desk_missing(const GreetDesk *desk);
-
-#endif

@@ -10,8 +10,7 @@
  * put is in flight nothing is looked at, so an answer never speaks of what is being replaced.
  * Owns: nothing. Time is a parameter; belongs to one thread.
  * Invariant: a KEY_VALUE shows what the server had at some moment after key->asked. */
-#ifndef CLUSTER_DESK_KEY_H
-#define CLUSTER_DESK_KEY_H
+#pragma once
 
 #include "cluster/message/node_link.h"
 
@@ -60,5 +59,3 @@ static inline bool key_is_of(const TransportEvent *event)
 }
 /* What an event says; one of another call says nothing. */
 KeyNews key_take(Key *key, const TransportEvent *event, MonoTime now);
-
-#endif

@@ -11,8 +11,7 @@
  * their time.
  *
  * Owns: arbiter and holder. Time is a parameter; belongs to one thread. */
-#ifndef CLUSTER_DESK_LEASE_DESK_H
-#define CLUSTER_DESK_LEASE_DESK_H
+#pragma once
 
 #define CENSUS_AGAIN_MS 300 /* until who has not answered is asked again */
 
@@ -76,5 +75,3 @@ void lease_desk_nobody(LeaseDesk *desk, uint64_t number, MonoTime now);
 /* Sends what is due. */
 void lease_desk_work(LeaseDesk *desk, MonoTime now);
 MonoTime lease_desk_next(const LeaseDesk *desk);
-
-#endif

@@ -10,8 +10,7 @@
  * one is missing nothing can be drawn; the desk says which.
  * Owns: a copy of the ledger. Time is a parameter.
  * Threads: one at a time. */
-#ifndef CLUSTER_DESK_LIMIT_DESK_H
-#define CLUSTER_DESK_LIMIT_DESK_H
+#pragma once
 
 #include "cluster/desk/key.h"
 #include "cluster/whole/ledger.h"
@@ -47,5 +46,3 @@ void limit_desk_work(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS]
 /* What came of a look or a put; true: desk->granted has changed. */
 bool limit_desk_take(LimitDesk *desk, const TransportEvent *event,
                      const LedgerAccount accounts[LEDGER_UNITS], MonoTime now);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Owns: the copy that is being made. Time is a parameter; belongs to one thread.
  */
-#ifndef CLUSTER_DESK_MASS_DESK_H
-#define CLUSTER_DESK_MASS_DESK_H
+#pragma once
 
 #include "cluster/mass/mass_file.h"
 #include "cluster/message/node_link.h"
@@ -56,5 +55,3 @@ void mass_desk_asked(MassDesk *desk, WireReader *question, uint16_t from, const 
 void mass_desk_take(MassDesk *desk, const TransportEvent *event, MonoTime now);
 void mass_desk_work(MassDesk *desk, MonoTime now);
 MonoTime mass_desk_next(const MassDesk *desk);
-
-#endif

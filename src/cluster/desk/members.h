@@ -11,13 +11,11 @@
  * put by one that could not ask it: it must not go on.
  *
  * Owns: the records. Time is a parameter; belongs to one thread. */
-#ifndef CLUSTER_DESK_MEMBERS_H
-#define CLUSTER_DESK_MEMBERS_H
+#pragma once
 
 #include "cluster/desk/key.h"
 #include "cluster/link/kept.h"
 #include "cluster/message/membership.h"
-#include "cluster/message/node_link.h"
 
 #define MEMBER_KEY "agent." /* and the number */
 
@@ -83,5 +81,3 @@ void members_put_self(Members *members, MonoTime now);
 /* What came of a look or a put. */
 MemberNews members_take(Members *members, const TransportEvent *event, MonoTime now,
                         uint16_t *agent);
-
-#endif

@@ -13,8 +13,7 @@
  * copy of what it has seen last, and puts it by compare-and-set.
  *
  * Owns: the committed table. Time is a parameter; belongs to one thread. */
-#ifndef CLUSTER_DESK_TABLE_KEEPER_H
-#define CLUSTER_DESK_TABLE_KEEPER_H
+#pragma once
 
 #include "cluster/desk/key.h"
 
@@ -53,5 +52,3 @@ Result table_keeper_propose(TableKeeper *keeper, const ClusterTable *table, Mono
  * OWNED. Nothing happens while it is not certain that our table is the newest, or when there is no
  * such slot: the caller asks again until the table says so. */
 void table_keeper_settle(TableKeeper *keeper, uint16_t to, MonoTime now);
-
-#endif

@@ -28,8 +28,7 @@
  * Invariant: after a pause, leases from before it are used for 2 * PULSE_MS of this process's own
  * running time and a round trip at most, while one of the two agents was not stopped itself. A
  * request that is in flight at the moment of the pause ends after it in any case. */
-#ifndef CLUSTER_DESK_WATCH_DESK_H
-#define CLUSTER_DESK_WATCH_DESK_H
+#pragma once
 
 #include "cluster/desk/members.h"
 #include "cluster/desk/table_keeper.h"
@@ -77,5 +76,3 @@ bool watch_desk_hear(WatchDesk *desk, uint16_t agent, uint64_t number, MonoTime 
 /* holds: leases. */
 void watch_desk_work(WatchDesk *desk, bool holds, MonoTime now);
 MonoTime watch_desk_next(const WatchDesk *desk);
-
-#endif

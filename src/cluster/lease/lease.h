@@ -32,8 +32,7 @@
  *  4. Messages may be lost, repeated, late and out of order: nothing of this depends on them but
  *     progress.
  * Source: MANY-MACHINES 5; Gray, Cheriton: Leases, 1989. */
-#ifndef CLUSTER_LEASE_LEASE_H
-#define CLUSTER_LEASE_LEASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -110,5 +109,3 @@ typedef struct LeaseHint {
     LeaseClient to;
     IpAddress address;
 } LeaseHint;
-
-#endif

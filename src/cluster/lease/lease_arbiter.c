@@ -5,7 +5,6 @@
 
 #include "base/memory/array.h"
 #include "base/memory/heap.h"
-#include "base/memory/map.h"
 
 /* The longest that anything of this may last. */
 static int64_t lease_arbiter_drifted(int64_t ms)

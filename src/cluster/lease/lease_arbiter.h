@@ -17,10 +17,8 @@
  * Owns: the addresses that it knows, the arbiters of this table and of former ones. Time is a
  * parameter and never goes back.
  * Threads: none of its own; one at a time. */
-#ifndef CLUSTER_LEASE_LEASE_ARBITER_H
-#define CLUSTER_LEASE_LEASE_ARBITER_H
+#pragma once
 
-#include "base/core/result.h"
 #include "cluster/lease/lease.h"
 #include "cluster/table/cluster_table.h"
 
@@ -73,5 +71,3 @@ MonoTime lease_arbiter_next(const LeaseArbiter *arbiter);
 
 /* Of memory, for what it knows. */
 size_t lease_arbiter_bytes(const LeaseArbiter *arbiter);
-
-#endif

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 
 #include "base/memory/array.h"
-#include "base/memory/heap.h"
-#include "base/memory/map.h"
 
 /* Lease peer: what a holder has to say to each arbiter. A part of lease_holder.h.
  *

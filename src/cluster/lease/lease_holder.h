@@ -17,10 +17,8 @@
  *  2. A grant that answers no message in flight is ignored; nothing is in flight any more once the
  *     arbiters have changed, or an arbiter has asked what is held.
  *  3. An address that was released is not used before it is granted again. */
-#ifndef CLUSTER_LEASE_LEASE_HOLDER_H
-#define CLUSTER_LEASE_LEASE_HOLDER_H
+#pragma once
 
-#include "base/core/result.h"
 #include "cluster/lease/lease.h"
 #include "cluster/table/cluster_table.h"
 #include "frontier/visit/visit_state.h"
@@ -100,5 +98,3 @@ typedef struct LeaseHolderStats {
     uint64_t messages;
 } LeaseHolderStats;
 void lease_holder_stats(const LeaseHolder *holder, LeaseHolderStats *stats);
-
-#endif

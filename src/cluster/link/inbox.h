@@ -11,11 +11,9 @@
  * it is closed the chore takes nothing, so senders get no answers and send no more.
  *
  * Threads: any thread may push and ask; one thread, ingest's, takes and settles. */
-#ifndef CLUSTER_LINK_INBOX_H
-#define CLUSTER_LINK_INBOX_H
+#pragma once
 
 #include "base/thread/byte_gate.h"
-#include "base/thread/mutex.h"
 #include "cluster/wire/link_block.h"
 
 #define INBOX_MOST 100000u
@@ -71,5 +69,3 @@ void inbox_settle(Inbox *inbox, bool committed);
 bool inbox_is_empty(Inbox *inbox);
 /* Items that wait or are being taken in; *bytes (may be NULL): theirs. */
 size_t inbox_count(Inbox *inbox, size_t *bytes);
-
-#endif

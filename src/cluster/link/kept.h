@@ -10,8 +10,7 @@
  * Threads: that of the transaction.
  * Errors: RESULT_NOT_FOUND: no such value; RESULT_DAMAGED: it is not what it should be;
  * RESULT_FULL, RESULT_IO, RESULT_MEMORY. */
-#ifndef CLUSTER_LINK_KEPT_H
-#define CLUSTER_LINK_KEPT_H
+#pragma once
 
 #include <lmdb.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ Result peer_mark_write(MDB_txn *txn, MDB_dbi crawl, uint16_t agent, const PeerMa
 Result peer_mark_take(MDB_txn *txn, MDB_dbi crawl, uint16_t agent, uint64_t *taken);
 /* The agent has answered with so many. */
 Result peer_mark_hear(MDB_txn *txn, MDB_dbi crawl, uint16_t agent, uint64_t taken);
-
-#endif

@@ -19,8 +19,7 @@
  * Errors: RESULT_FULL and RESULT_IO of LMDB, RESULT_MEMORY; the transaction must then be aborted.
  * RESULT_DAMAGED: a row does not hold a block.
  * Source: MANY-MACHINES 3. */
-#ifndef CLUSTER_LINK_OUTBOX_H
-#define CLUSTER_LINK_OUTBOX_H
+#pragma once
 
 #include <lmdb.h>
 
@@ -101,5 +100,3 @@ Result outbox_read(const Outbox *outbox, MDB_txn *txn, uint16_t to, uint64_t fro
 /* The first agent from *to on that has rows, and the sequence of the first (NULL: not wanted).
  * RESULT_NOT_FOUND. */
 Result outbox_next_agent(const Outbox *outbox, MDB_txn *txn, uint16_t *to, uint64_t *sequence);
-
-#endif

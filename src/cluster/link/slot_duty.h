@@ -23,8 +23,7 @@
  * the outbox, whoever owns it by then.
  * Errors: RESULT_FULL, RESULT_IO, RESULT_DAMAGED.
  * Source: MANY-MACHINES 3 and 7. */
-#ifndef CLUSTER_LINK_SLOT_DUTY_H
-#define CLUSTER_LINK_SLOT_DUTY_H
+#pragma once
 
 #include <lmdb.h>
 
@@ -83,5 +82,3 @@ static inline bool slot_plan_is_empty(const SlotPlan *plan)
 }
 /* What the plan says of adopting and telling has been done. */
 void slot_duty_done(SlotDuty *duty, const SlotPlan *plan, const ClusterTable *table, uint16_t self);
-
-#endif

@@ -6,8 +6,7 @@
  * this agent, the mark is removed and the page is scheduled, unless it is done. A page that was
  * crawled here keeps what is known of it when its host moves to another agent; it only gets the
  * mark. */
-#ifndef CLUSTER_LINK_STUB_H
-#define CLUSTER_LINK_STUB_H
+#pragma once
 
 #include "store/records/page_ref.h"
 
@@ -26,5 +25,3 @@ static inline bool page_is_done(const PageRef *page)
 {
     return page->n_crawls > 0 || (page->flags & DONE_FLAG) != 0;
 }
-
-#endif

@@ -7,8 +7,7 @@
  * Owns: nothing; the handle is the environment's.
  * Threads: the one with the write transaction writes; readers bring a transaction of their own.
  * Errors: RESULT_FULL, RESULT_IO, RESULT_DAMAGED. */
-#ifndef CLUSTER_LINK_VIA_TABLE_H
-#define CLUSTER_LINK_VIA_TABLE_H
+#pragma once
 
 #include <lmdb.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ Result via_table_open(MDB_dbi *table, MDB_txn *txn);
 Result via_table_put(MDB_dbi table, MDB_txn *txn, uint64_t index, const Via *via);
 /* RESULT_NOT_FOUND. */
 Result via_table_get(MDB_dbi table, MDB_txn *txn, uint64_t index, Via *via);
-
-#endif

@@ -5,10 +5,7 @@
 
 #include "base/core/bounds.h"
 #include "base/memory/bits.h"
-#include "store/pages/page_db_read.h"
-#include "base/core/clock.h"
 #include "base/thread/log.h"
-#include "base/thread/mutex.h"
 #include "store/rank/rank_vector.h"
 
 #define LOOK_UPS 4096u /* in one read transaction */

@@ -19,8 +19,7 @@
  *  1. A page that another agent owns never jumps.
  *  2. A damaged or missing file is as nothing heard.
  * Source: MANY-MACHINES 8. */
-#ifndef CLUSTER_MASS_MASS_H
-#define CLUSTER_MASS_MASS_H
+#pragma once
 
 #include "cluster/mass/mass_file.h"
 #include "cluster/table/cluster_table.h"
@@ -55,5 +54,3 @@ void mass_close_books(Mass *mass, const PageRank *pr, double whole);
 double mass_total(const Mass *mass);
 /* Other agents, by number; the array is the mass's until the next computation. */
 const MassPeer *mass_peers(const Mass *mass, size_t *n);
-
-#endif

@@ -12,8 +12,7 @@
  * Owns: a writer its buffer; a MassFile its mapping.
  * Threads: any; an object belongs to one.
  * Errors: RESULT_IO, RESULT_FULL, RESULT_MEMORY; RESULT_NOT_FOUND: no such file; RESULT_DAMAGED. */
-#ifndef CLUSTER_MASS_MASS_FILE_H
-#define CLUSTER_MASS_MASS_FILE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -83,5 +82,3 @@ Result mass_file_open(MassFile *file, const char *directory, bool incoming, uint
 /* Whether the records are those that were written. */
 bool mass_file_is_whole(const MassFile *file);
 void mass_file_close(MassFile *file); /* of one that could not be opened, too */
-
-#endif

@@ -16,12 +16,10 @@
  *
  * Pure functions.
  * Source: MANY-MACHINES 6 and 7. */
-#ifndef CLUSTER_MESSAGE_MEMBERSHIP_H
-#define CLUSTER_MESSAGE_MEMBERSHIP_H
+#pragma once
 
 #include <lmdb.h>
 
-#include "base/memory/buffer.h"
 #include "cluster/lease/lease.h"
 #include "cluster/table/cluster_table.h"
 #include "store/pages/page_db.h"
@@ -96,5 +94,3 @@ Result node_place_read(MDB_txn *txn, MDB_dbi crawl, NodeIdentity *identity, Clus
 Result node_place_of(PageDB *db, uint16_t *self, ClusterTable *table);
 Result node_place_write_identity(MDB_txn *txn, MDB_dbi crawl, const NodeIdentity *identity);
 Result node_place_write_table(MDB_txn *txn, MDB_dbi crawl, const ClusterTable *table);
-
-#endif

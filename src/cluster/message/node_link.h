@@ -4,10 +4,8 @@
  * node an answer is for.
  * Owns: nothing; the transport is borrowed.
  * Threads: none of its own; belongs to one thread. */
-#ifndef CLUSTER_MESSAGE_NODE_LINK_H
-#define CLUSTER_MESSAGE_NODE_LINK_H
+#pragma once
 
-#include "base/core/clock.h"
 #include "cluster/lease/lease.h"
 #include "cluster/table/cluster_table.h"
 #include "cluster/transport/transport.h"
@@ -151,5 +149,3 @@ Result node_link_ask(const NodeLink *link, const WireWriter *writer, uint16_t ag
 /* Reads the head of a message; false: it is none, or of another crawl. */
 bool node_link_open(const NodeLink *link, const TransportEvent *event, WireReader *reader,
                     NodeHead *head);
-
-#endif

@@ -5,10 +5,8 @@
  * What: one kind of message for all of them, so that a part needs to know one function and no desk.
  * Owns: as its members say; whoever gets a note takes what it owns (node_note_release).
  * Threads: any; pure. */
-#ifndef CLUSTER_MESSAGE_NODE_NOTE_H
-#define CLUSTER_MESSAGE_NODE_NOTE_H
+#pragma once
 
-#include "base/core/clock.h"
 #include "cluster/table/cluster_table.h"
 #include "cluster/whole/edicts.h"
 #include "cluster/wire/link_block.h"
@@ -51,5 +49,3 @@ typedef struct NodeNote {
 } NodeNote;
 
 void node_note_release(NodeNote *note);
-
-#endif

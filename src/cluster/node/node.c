@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "base/thread/log.h"
-#include "cluster/desk/members.h"
-#include "cluster/desk/table_keeper.h"
 #include "cluster/desk/watch_desk.h"
 #include "cluster/node/node_join.h"
 

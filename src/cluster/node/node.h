@@ -19,19 +19,15 @@
  *  1. Nothing is done by a table that is not committed here (NODE_TABLE).
  *  2. An arbiter's confirmation is a look at the table that began when the connection had settled.
  *  3. When another process runs as this agent, this one is OUT. */
-#ifndef CLUSTER_NODE_NODE_H
-#define CLUSTER_NODE_NODE_H
+#pragma once
 
 #include "cluster/desk/courier.h"
 #include "cluster/desk/edict_desk.h"
 #include "cluster/desk/end_desk.h"
 #include "cluster/desk/errand_desk.h"
-#include "cluster/desk/greet_desk.h"
 #include "cluster/desk/lease_desk.h"
 #include "cluster/desk/limit_desk.h"
 #include "cluster/desk/mass_desk.h"
-#include "cluster/message/node_note.h"
-#include "cluster/whole/edicts.h"
 
 /* Node stats: the figures of a node.
  *
@@ -123,5 +119,3 @@ void node_hear(Node *node, NodeNote *note, MonoTime now);
 /* Time has passed that the clock did not count: leases and confirmations are void. */
 void node_slept(Node *node, MonoTime now);
 void node_stats(const Node *node, NodeStats *stats);
-
-#endif

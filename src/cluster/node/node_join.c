@@ -7,7 +7,6 @@
 
 #include "base/core/hash.h"
 #include "cluster/desk/edict_desk.h"
-#include "cluster/desk/members.h"
 #include "cluster/desk/table_keeper.h"
 #include "parse/host/domain.h"
 

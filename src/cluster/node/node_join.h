@@ -19,8 +19,7 @@
  * record of a life has the agent, also when an answer was lost or the process died in between.
  * Owns: what it has read so far. Time is a parameter.
  * Threads: one at a time. */
-#ifndef CLUSTER_NODE_NODE_JOIN_H
-#define CLUSTER_NODE_NODE_JOIN_H
+#pragma once
 
 #include "cluster/message/membership.h"
 #include "cluster/message/node_link.h"
@@ -90,5 +89,3 @@ void node_join_take(NodeJoin *join, const TransportEvent *event, MonoTime now);
 void node_join_saved(NodeJoin *join, MonoTime now);
 /* A sentence for the operator, who waits: what it is waiting for. */
 const char *node_join_waits_for(const NodeJoin *join);
-
-#endif

@@ -20,15 +20,12 @@
  *  3. A table that does not decode, or breaks 2, is refused as a whole.
  *  4. The number of an agent is never used for another agent.
  * Source: MANY-MACHINES 1 and 7. */
-#ifndef CLUSTER_TABLE_CLUSTER_TABLE_H
-#define CLUSTER_TABLE_CLUSTER_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/core/result.h"
-#include "base/memory/buffer.h"
 #include "parse/host/ip_address.h"
 
 /* Slots: the 4096 parts into which the hosts of a crawl are divided among agents.
@@ -195,5 +192,3 @@ bool arbiters_equal(const Arbiters *a, const Arbiters *b);
 bool arbiters_have(const Arbiters *arbiters, uint16_t agent);
 /* CLUSTER_NOBODY when there are none. O(arbiters). */
 uint16_t arbiters_find(const Arbiters *arbiters, const IpAddress *address);
-
-#endif

@@ -15,8 +15,7 @@
  * Threads: the functions may be called by one thread; events come in any thread, through the sink,
  * which must not wait. Two of them: transport_nats.h, and tests/sim/transport_sim.h.
  * Source: MANY-MACHINES 2. */
-#ifndef CLUSTER_TRANSPORT_TRANSPORT_H
-#define CLUSTER_TRANSPORT_TRANSPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,5 +75,3 @@ typedef struct Transport {
     Result (*put)(void *state, const char *key, const void *bytes, size_t length, uint64_t expected,
                   uint64_t token);
 } Transport;
-
-#endif

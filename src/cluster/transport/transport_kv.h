@@ -11,8 +11,7 @@
  * Threads: any; pure.
  * Errors: an answer that is not understood is KV_FAILED, with the server's words if it has any.
  * Source: the NATS documentation, "JetStream wire API"; ADR-8 of nats-architecture-and-design. */
-#ifndef CLUSTER_TRANSPORT_TRANSPORT_KV_H
-#define CLUSTER_TRANSPORT_TRANSPORT_KV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ Result kv_write_making(const char *crawl, unsigned replicas, Buffer *out);
 
 /* What an answer means. text: NUL-terminated. value is appended to. */
 KvAnswer kv_read(const char *text, Buffer *value);
-
-#endif

@@ -12,8 +12,7 @@
  * Threads: one.
  * Errors: RESULT_INVALID: the file is open to others, or says nothing that is known; RESULT_IO;
  * error holds one sentence without a secret in it. */
-#ifndef CLUSTER_TRANSPORT_TRANSPORT_LOGIN_H
-#define CLUSTER_TRANSPORT_TRANSPORT_LOGIN_H
+#pragma once
 
 #include <nats/nats.h>
 #include <stdbool.h>
@@ -81,5 +80,3 @@ void login_destroy(Login *login);
  * that answers is asked. */
 #define LOGIN_ASK_MS 2000
 void login_explain(const char *urls, bool has_login, char *text, size_t size);
-
-#endif

@@ -14,8 +14,7 @@
  * Threads: as transport.h; opened and closed by one.
  * Errors: RESULT_NOT_FOUND: libnats is not installed. RESULT_INVALID: URL, credentials or
  * certificates cannot be used; error holds one sentence. */
-#ifndef CLUSTER_TRANSPORT_TRANSPORT_NATS_H
-#define CLUSTER_TRANSPORT_TRANSPORT_NATS_H
+#pragma once
 
 #include "base/memory/buffer.h"
 #include "cluster/transport/transport.h"
@@ -40,5 +39,3 @@ Result transport_nats_open(TransportNats **nats, const TransportNatsOptions *opt
 void transport_nats_close(TransportNats *nats); /* NULL is allowed */
 /* Borrowed. */
 const Transport *transport_nats(const TransportNats *nats);
-
-#endif

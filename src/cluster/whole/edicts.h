@@ -29,14 +29,12 @@
  *     away since may not hear of them.
  * Errors: RESULT_MEMORY, RESULT_LIMIT: there is no room; what stood in its place may be gone then,
  * so a copy is changed and taken over when it is done. */
-#ifndef CLUSTER_WHOLE_EDICTS_H
-#define CLUSTER_WHOLE_EDICTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 #define EDICTS_MOST       4096u
@@ -100,5 +98,3 @@ const Edict *edicts_find_option(const Edicts *edicts, const char *pattern, const
 Result edicts_write(const Edicts *edicts, Buffer *out);
 /* Replaces *edicts. RESULT_DAMAGED: it is none; *edicts is as before. */
 Result edicts_read(Edicts *edicts, const void *bytes, size_t length);
-
-#endif

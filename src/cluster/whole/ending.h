@@ -29,8 +29,7 @@
  * Owns: its list of seats.
  * Threads: none of its own; an object belongs to its caller.
  * Source: Mattern 1987; MANY-MACHINES 8. */
-#ifndef CLUSTER_WHOLE_ENDING_H
-#define CLUSTER_WHOLE_ENDING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ Result ending_begin(Ending *ending, const uint16_t *agents, size_t n);
 EndVerdict ending_report(Ending *ending, uint16_t agent, uint64_t round, const EndReport *report);
 /* The first agent that is asked and has not reported, from place *from on; false: none. */
 bool ending_missing(const Ending *ending, size_t *from, uint16_t *agent);
-
-#endif

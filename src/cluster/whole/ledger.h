@@ -24,14 +24,12 @@
  *     nothing is drawn.
  * Source: MANY-MACHINES 8, where an agent grants; here the value itself does, so that the death of
  * an agent does not stop the others. */
-#ifndef CLUSTER_WHOLE_LEDGER_H
-#define CLUSTER_WHOLE_LEDGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 typedef enum LedgerUnit {
@@ -94,5 +92,3 @@ bool ledger_is_low(const LedgerAccount *account);
 /* The same, and by the ledger that was seen last it would draw something. Not of a rate. */
 bool ledger_is_due(const Ledger *ledger, LedgerUnit unit, uint64_t limit,
                    const LedgerAccount *account);
-
-#endif

@@ -23,8 +23,7 @@
  *     http:// or https://, hops that are capital letters, and finite scores, or ends with an
  *     error: the bytes may come from anywhere.
  * Source: MANY-MACHINES 3 and 9. */
-#ifndef CLUSTER_WIRE_LINK_BLOCK_H
-#define CLUSTER_WIRE_LINK_BLOCK_H
+#pragma once
 
 #include "cluster/wire/wire.h"
 
@@ -200,5 +199,3 @@ Result envelope_pack(EnvelopePacker *packer, const Envelope *envelope, const voi
 BlockFault envelope_open(EnvelopePacker *packer, const void *bytes, size_t length,
                          const uint8_t uuid[ENVELOPE_UUID_BYTES], uint16_t to, Envelope *envelope,
                          Buffer *blocks);
-
-#endif

@@ -7,14 +7,12 @@
  * Threads: none of its own; an object belongs to its caller.
  * Errors: kept until the end. After the first error a writer appends nothing more and a reader
  * returns zeroes; the caller asks once (wire_writer.rc, wire_reader_ended). */
-#ifndef CLUSTER_WIRE_WIRE_H
-#define CLUSTER_WIRE_WIRE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/core/result.h"
 #include "base/memory/buffer.h"
 
 typedef struct WireWriter {
@@ -117,5 +115,3 @@ bool wire_open(WireReader *reader, const void *bytes, size_t length);
  * is greater becomes 65504, what is negative or no number 0. */
 uint16_t wire_half_of(float number);
 float wire_float_of(uint16_t half);
-
-#endif

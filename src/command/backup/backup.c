@@ -14,7 +14,6 @@
 #include "command/forget/forget_order.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
-#include "store/lmdb/lmdb_result.h"
 
 /* A file of a crawl in its backup: linked, copied, or lengthened.
  *

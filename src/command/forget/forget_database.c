@@ -12,7 +12,6 @@
 #include "parse/host/authority.h"
 #include "parse/host/domain.h"
 #include "store/archive/capture_index.h"
-#include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_key.h"
 #include "store/pages/page_db_open.h"
 

@@ -9,12 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/memory/file.h"
 #include "command/forget/forget_rows.h"
 #include "command/forget/forget_warc.h"
 #include "crawl/cluster/cluster_edicts.h"
 #include "crawl/run/helm.h"
-#include "store/lmdb/lmdb_result.h"
 
 /* Logs and other texts of a crawl, written anew without what is to be forgotten.
  *

@@ -12,7 +12,6 @@
 #include "cluster/link/stub.h"
 #include "store/archive/capture_index.h"
 #include "store/format/page_links.h"
-#include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_key.h"
 #include "store/pages/page_db_open.h"
 #include "store/tables/page_rows.h"

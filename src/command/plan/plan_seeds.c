@@ -8,7 +8,6 @@
 #include "base/memory/array.h"
 #include "crawl/crawl_view.h"
 #include "forecast/forecast.h"
-#include "store/lmdb/lmdb_result.h"
 #include "crawl/agent/agent.h"
 #include "crawl/seeds/seed_verdict.h"
 #include "logs/crawl_log_line.h"

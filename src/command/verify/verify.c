@@ -15,7 +15,6 @@
 #include "crawl/fault.h"
 #include "store/archive/capture_index.h"
 #include "store/check/lmdb_check.h"
-#include "store/lmdb/lmdb_result.h"
 
 /* The database: opened, its file checked, and what it says about the archive. */
 

@@ -3,7 +3,6 @@
 #include "base/memory/bits.h"
 #include "command/text/text_source.h"
 #include "parse/host/authority.h"
-#include "parse/url/url.h"
 
 #include <fcntl.h>
 #include <fts.h>

@@ -7,7 +7,6 @@
 
 #include <stdatomic.h>
 
-#include "base/thread/tray.h"
 #include "cluster/mass/mass.h"
 #include "crawl/cluster/cluster_console.h"
 #include "crawl/cluster/cluster_options.h"

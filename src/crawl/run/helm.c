@@ -10,7 +10,6 @@
 #include "crawl/fault.h"
 #include "crawl/parts/wires.h"
 #include "logs/crawl_log_line.h"
-#include "store/lmdb/lmdb_result.h"
 #include "report/write/report_words.h"
 
 /* ---- Checkpoint ---- */

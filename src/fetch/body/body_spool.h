@@ -17,8 +17,7 @@
  * Threads: the one that holds the FetchAnswer.
  * Errors: RESULT_LIMIT, RESULT_IO, RESULT_FULL: the page is cut there (is_cut), and what is in the
  * file is read all the same. */
-#ifndef FETCH_BODY_BODY_SPOOL_H
-#define FETCH_BODY_BODY_SPOOL_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -63,5 +62,3 @@ Result body_spool_read(const BodySpool *spool, uint64_t offset, char *bytes, siz
                        size_t *length);
 /* Closes it, if it is open. */
 void body_spool_close(BodySpool *spool);
-
-#endif

@@ -18,8 +18,7 @@
  * Threads: one fetching thread. Times are those of its run clock, and parameters.
  * Invariant: a running transfer stands in the heap under the first time at which something about it
  * may be due; a paused one does not. */
-#ifndef FETCH_CLOCK_TRANSFER_CLOCK_H
-#define FETCH_CLOCK_TRANSFER_CLOCK_H
+#pragma once
 
 #include "base/core/clock.h"
 #include "base/memory/heap.h"
@@ -114,5 +113,3 @@ void transfer_clock_stop(TransferClock *clock, TransferTimer *timer);
 TransferTimer *transfer_clock_late(TransferClock *clock, MonoTime now, TransferLate *late);
 /* When transfer_clock_late may find one; MONO_NEVER. */
 MonoTime transfer_clock_next(const TransferClock *clock);
-
-#endif

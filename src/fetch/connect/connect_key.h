@@ -13,8 +13,7 @@
  * Threads: any.
  * Invariants: two requests have one key only if host, address and port are the same; so a
  * connection is never used for a host that has moved to another address. */
-#ifndef FETCH_CONNECT_CONNECT_KEY_H
-#define FETCH_CONNECT_CONNECT_KEY_H
+#pragma once
 
 #include <curl/curl.h>
 
@@ -30,5 +29,3 @@ void connect_key_format(uint32_t host, const IpAddress *address, uint16_t port,
 void connect_key_plain(const IpAddress *address, uint16_t port, char text[CONNECT_KEY_BYTES]);
 /* Replaces the key, which libcurl has taken for an address, by the address; the port stays. */
 void connect_key_resolve(const IpAddress *address, struct curl_sockaddr *socket_address);
-
-#endif

@@ -5,10 +5,8 @@
  * Owns: nothing; a Flight is part of its transfer, and its URL is borrowed until the flight is
  * removed.
  * Threads: the fetching thread adds and removes; any thread looks, under the mutex (RANK_TABLE). */
-#ifndef FETCH_CONNECT_FLIGHTS_H
-#define FETCH_CONNECT_FLIGHTS_H
+#pragma once
 
-#include "base/core/clock.h"
 #include "base/thread/mutex.h"
 
 typedef struct Flight {
@@ -40,5 +38,3 @@ void flights_remove(Flights *flights, Flight *flight);
 bool flights_find(Flights *flights, const char *url, MonoTime *start);
 /* Copies the oldest ones, at most max; returns how many. */
 size_t flights_copy(Flights *flights, FlightCopy *copies, size_t max);
-
-#endif

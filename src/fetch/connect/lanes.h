@@ -12,8 +12,7 @@
  *
  * Owns: the multi handles; easy handles stay the caller's.
  * Threads: one fetching thread. */
-#ifndef FETCH_CONNECT_LANES_H
-#define FETCH_CONNECT_LANES_H
+#pragma once
 
 #include <curl/curl.h>
 
@@ -71,5 +70,3 @@ void lanes_run_timers(Lanes *lanes, MonoTime now);
 /* A transfer that has ended, and its code; NULL when there are no more. Take it out of its lane
  * before the next call. */
 CURL *lanes_ended(Lanes *lanes, CURLcode *code);
-
-#endif

@@ -1,8 +1,7 @@
 /* Port map: which port is connected to instead of the URL's, for tests without root.
  *
  * What: "80:8080,443:8443" connects to port 8080 for http URLs and to 8443 for https URLs. */
-#ifndef FETCH_CONNECT_PORT_MAP_H
-#define FETCH_CONNECT_PORT_MAP_H
+#pragma once
 
 #include "base/memory/buffer.h"
 
@@ -17,5 +16,3 @@ typedef struct PortMap {
 /* RESULT_INVALID: error says why. */
 Result port_map_parse(PortMap *map, const char *text, Buffer *error);
 uint16_t port_map_port(const PortMap *map, uint16_t port);
-
-#endif

@@ -13,8 +13,7 @@
  * that is closed, and the next socket with its number may be another thread's. So every new socket
  * is announced (socket_watch_opened), and every one that is closed (socket_watch_closed).
  * Source: epoll(7). */
-#ifndef FETCH_CONNECT_SOCKET_WATCH_H
-#define FETCH_CONNECT_SOCKET_WATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void socket_watch_want(SocketWatch *watch, int fd, uint32_t events);
 /* Whether libcurl waits for an event that epoll has reported. If not, the socket is taken out of
  * epoll. */
 bool socket_watch_wants(SocketWatch *watch, int fd);
-
-#endif

@@ -9,8 +9,7 @@
  * Owns: the channels and the questions in flight.
  * Threads: the resolver's. Sockets are in the caller's epoll with their descriptor as data.
  * Errors: a question that nobody answers has the status of the last server. */
-#ifndef FETCH_DNS_NAME_SERVERS_H
-#define FETCH_DNS_NAME_SERVERS_H
+#pragma once
 
 #include <ares.h>
 
@@ -64,5 +63,3 @@ void name_change_destroy(NameChange *change);
 Result name_change_put(NameChange *change, const ResolverOptions *options, int epoll);
 /* False: nothing has changed. *servers is the caller's, or NULL. */
 bool name_change_take(NameChange *change, ResolverOptions *options, NameServers **servers);
-
-#endif

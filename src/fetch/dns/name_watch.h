@@ -11,10 +11,8 @@
  *
  * Owns: copies of names.
  * Threads: the resolver's. Time is a parameter. */
-#ifndef FETCH_DNS_NAME_WATCH_H
-#define FETCH_DNS_NAME_WATCH_H
+#pragma once
 
-#include "base/core/clock.h"
 #include "fetch/outage/outage.h"
 
 #define NAME_WATCH_KNOWN   8u     /* names that had an address lately */
@@ -56,5 +54,3 @@ unsigned name_watch_take(NameWatch *watch, const char *names[NAME_WATCH_KNOWN], 
 bool name_watch_heard(NameWatch *watch, bool has_address, MonoTime now);
 /* When name_watch_take will have something. */
 MonoTime name_watch_next(const NameWatch *watch);
-
-#endif

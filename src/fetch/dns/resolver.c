@@ -15,10 +15,6 @@
 #include "fetch/dns/name_servers.h"
 #include "fetch/dns/name_watch.h"
 #include "base/core/hash.h"
-#include "parse/host/ip_address.h"
-#include "base/memory/heap.h"
-#include "base/memory/map.h"
-#include "frontier/visit/visit_state.h"
 
 /* Name cache: what is known of host names.
  *

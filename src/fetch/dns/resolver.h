@@ -14,13 +14,11 @@
  * Errors: a name that cannot be resolved is no error: the visit state says FETCH_NO_NAME or
  * FETCH_DNS, or FETCH_LOCAL when the trouble is our own (name_watch.h): then nobody is to be
  * charged. */
-#ifndef FETCH_DNS_RESOLVER_H
-#define FETCH_DNS_RESOLVER_H
+#pragma once
 
 #include "fetch/dns/resolver_types.h"
 
 #include <ares.h>
-#include "base/core/clock.h"
 
 /* answered gets every visit state back, with VisitState.address filled in.
  * RESULT_INVALID: the servers cannot be parsed. */
@@ -55,5 +53,3 @@ Result dns_record_format(Buffer *out, const char *hostname, const struct ares_ad
                          WallTime asked);
 /* The same number for the same names and addresses, whatever their order and their TTL; never 0. */
 uint64_t dns_record_fingerprint(const struct ares_addrinfo *answer);
-
-#endif

@@ -3,14 +3,10 @@
  * What: the types that its parts share; resolver.h has the functions.
  * Owns: what each comment says.
  * Threads: as resolver.h says. */
-#ifndef FETCH_DNS_RESOLVER_TYPES_H
-#define FETCH_DNS_RESOLVER_TYPES_H
+#pragma once
 
-#include "base/core/words.h"
-#include "base/core/clock.h"
 #include "fetch/outage/outage.h"
 #include "frontier/visit/visit_state.h"
-#include "parse/host/ip_address.h"
 
 /* clang-format off */
 #define RESOLVER_FAMILY_WORDS(WORD) \
@@ -59,5 +55,3 @@ typedef struct ResolverStats {
 } ResolverStats;
 
 typedef struct Resolver Resolver;
-
-#endif

@@ -11,8 +11,7 @@
  * Threads: any; a Signer is immutable.
  * Errors: RESULT_MEMORY; RESULT_INTERNAL: OpenSSL has no randomness.
  * Source: RFC 9421; draft-ietf-webbotauth-httpsig-protocol-00 (Signature-Agent as a dictionary). */
-#ifndef FETCH_IDENTITY_MESSAGE_SIGNATURE_H
-#define FETCH_IDENTITY_MESSAGE_SIGNATURE_H
+#pragma once
 
 #include "base/core/clock.h"
 #include "base/memory/buffer.h"
@@ -116,5 +115,3 @@ Result message_signature_write(const SigningKey *key, const SignatureTerms *term
 /* The lines of a request for a URL that is sent now. */
 Result message_signature_of(const Signer *signer, const char *url, size_t length, WallTime now,
                             SignatureLines *lines);
-
-#endif

@@ -14,10 +14,8 @@
  * Threads: any thread tells and asks. `changed` is called in the thread that brought the news,
  * without a lock.
  * Errors: when no socket can be had, nothing is concluded. */
-#ifndef FETCH_OUTAGE_NETWORK_WATCH_H
-#define FETCH_OUTAGE_NETWORK_WATCH_H
+#pragma once
 
-#include "base/core/clock.h"
 #include "fetch/outage/outage.h"
 #include "parse/host/ip_address.h"
 
@@ -150,5 +148,3 @@ bool sameness_answered(Sameness *sameness, const SameAnswer *answer, MonoTime no
 MonoTime sameness_next(const Sameness *sameness);
 /* True: the state, or tries, has changed. */
 bool sameness_tick(Sameness *sameness, MonoTime now);
-
-#endif

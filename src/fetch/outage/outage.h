@@ -21,8 +21,7 @@
  *
  * Owns: nothing.
  * Threads: one; times are parameters, and so is the canary. */
-#ifndef FETCH_OUTAGE_OUTAGE_H
-#define FETCH_OUTAGE_OUTAGE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -101,5 +100,3 @@ bool outage_answered(Outage *outage, MonoTime now);
  * changed, to CLEAR or OUT. */
 bool outage_canary(Outage *outage, bool heard, MonoTime now);
 OutageReport outage_report(const Outage *outage);
-
-#endif

@@ -9,8 +9,7 @@
  * Threads: pure functions.
  * Errors: RESULT_INVALID with a sentence.
  * Source: BUbiNG's and Heritrix's mid-fetch rules. */
-#ifndef FETCH_SITE_CUT_RULES_H
-#define FETCH_SITE_CUT_RULES_H
+#pragma once
 
 #include "parse/filter/filter.h"
 #include "parse/http/http_header.h"
@@ -46,5 +45,3 @@ Result cut_rules_check_types(const char *text, Buffer *error);
  * type. */
 CutReason cut_rules_judge(const CutRules *rules, int status, const HttpHeader *header,
                           int64_t told_bytes);
-
-#endif

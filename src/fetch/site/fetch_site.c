@@ -3,7 +3,6 @@
 #include "base/core/ascii.h"
 #include "base/memory/array.h"
 #include "parse/host/authority.h"
-#include "parse/http/http_header.h"
 #include "parse/host/port_set.h"
 #include "base/memory/base64.h"
 #include "base/memory/file.h"

@@ -5,15 +5,10 @@
  * the thread knows an object that may be replaced, and a function that reads it.
  * Owns: nothing. The texts are borrowed from the object, until the thread asks for the next one.
  * Threads: a value; any. */
-#ifndef FETCH_SITE_FETCH_SITE_H
-#define FETCH_SITE_FETCH_SITE_H
+#pragma once
 
 #include "base/core/hours.h"
 #include "fetch/clock/transfer_clock.h"
-#include "frontier/visit/politeness.h"
-#include "parse/usage/rsl.h"
-#include "parse/usage/usage.h"
-#include "parse/host/ip_address.h"
 #include "frontier/visit/visit_state.h"
 
 /* Credentials: what sites and proxies want to be told before they answer, from a file.
@@ -129,5 +124,3 @@ bool host_cookies_take(VisitState *visit_state, const char *header, size_t lengt
 /* Appends "Cookie: ..." for a URL of the host; nothing when there is none. */
 Result host_cookies_write(const VisitState *visit_state, const char *url, int64_t now_s,
                           Buffer *line);
-
-#endif

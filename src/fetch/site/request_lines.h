@@ -4,8 +4,7 @@
  * a request's header block for the archive.
  * Owns: a list is its maker's (curl_slist_free_all).
  * Errors: RESULT_MEMORY. */
-#ifndef FETCH_SITE_REQUEST_LINES_H
-#define FETCH_SITE_REQUEST_LINES_H
+#pragma once
 
 #include <curl/curl.h>
 
@@ -37,5 +36,3 @@ typedef struct RequestMask {
  * if the URL has user information, then the lines in order. (HTTP/2 sends the same fields in binary
  * form.) The caller frees it; NULL without memory. */
 char *request_lines_text(const char *url, const struct curl_slist *lines, RequestMask mask);
-
-#endif

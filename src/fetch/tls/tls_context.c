@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/core/clock.h"
 #include "base/core/hash.h"
 #include "base/thread/log.h"
 

@@ -23,8 +23,7 @@
  * Invariants: a session is offered only to the scheme, name and port that it came from.
  * Errors: a connection whose context cannot be set up fails (CURLE_OUT_OF_MEMORY).
  * Source: RFC 8446; RFC 6125 (names). */
-#ifndef FETCH_TLS_TLS_CONTEXT_H
-#define FETCH_TLS_TLS_CONTEXT_H
+#pragma once
 
 #include <curl/curl.h>
 #include <openssl/x509.h>
@@ -32,7 +31,6 @@
 
 #include "fetch/tls/tls_sessions.h"
 #include "base/memory/buffer.h"
-#include "base/thread/mutex.h"
 
 /* TLS trust: the certificates that servers' chains must end at.
  *
@@ -163,5 +161,3 @@ TlsFacts tls_facts_of(const SSL *ssl, const char *hostname);
 const char *tls_verdict_name(TlsVerdict verdict);
 /* "1.2", "1.3"; "?" for what is not known. */
 const char *tls_version_name(uint16_t version);
-
-#endif

@@ -10,8 +10,7 @@
  * Invariants: the bytes held, with what surrounds them, are at most max_bytes.
  * Errors: a session that cannot be kept is not kept; the host's next handshake is a full one.
  * Source: RFC 8446, 2.2 and 4.6.1. */
-#ifndef FETCH_TLS_TLS_SESSIONS_H
-#define FETCH_TLS_TLS_SESSIONS_H
+#pragma once
 
 #include <openssl/ssl.h>
 
@@ -47,5 +46,3 @@ typedef struct TlsSessionStats {
 } TlsSessionStats;
 
 void tls_sessions_stats(TlsSessions *sessions, TlsSessionStats *stats);
-
-#endif

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/memory/array.h"
-#include "fetch/clock/transfer_clock.h"
 #include "fetch/transfer/transfer.h"
 #include "frontier/visit/visit_turn.h"
 

@@ -22,8 +22,7 @@
  *
  * Owns: nothing; transfers are the pool's.
  * Threads: one fetching thread; any thread reads the counters. Times are those of its run clock. */
-#ifndef FETCH_TRANSFER_CROWDING_H
-#define FETCH_TRANSFER_CROWDING_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -78,5 +77,3 @@ bool crowding_look(Crowding *crowding, const FetchCrowd *crowd, MonoTime now);
 Transfer *crowding_next(Crowding *crowding, MonoTime now);
 /* How long the thread may wait until the next look. */
 int64_t crowding_wait_ms(const Crowding *crowding);
-
-#endif

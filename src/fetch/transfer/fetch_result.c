@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse/http/http_header.h"
-#include "parse/robots/robots.h"
-
 FetchResult *fetch_result_new(FetchKind kind)
 {
     FetchResult *result = calloc(1, sizeof *result);

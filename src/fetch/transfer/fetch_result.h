@@ -11,20 +11,12 @@
  *
  * Owns: everything that a FetchResult points to.
  * Threads: the thread that holds it. It is handed over, never shared. */
-#ifndef FETCH_TRANSFER_FETCH_RESULT_H
-#define FETCH_TRANSFER_FETCH_RESULT_H
+#pragma once
 
-#include "base/thread/byte_gate.h"
-#include "base/core/clock.h"
 #include "fetch/body/body_spool.h"
-#include "parse/host/ip_address.h"
 #include "fetch/site/cut_rules.h"
 #include "fetch/tls/tls_context.h"
-#include "frontier/visit/politeness.h"
 #include "frontier/visit/visit_state.h"
-#include "parse/http/http_wall.h"
-#include "parse/robots/robots_types.h"
-#include "parse/usage/usage.h"
 
 /* What crawl.log says instead of a status of HTTP, and the same in words. */
 /* clang-format off */
@@ -231,5 +223,3 @@ int64_t fetch_result_retry_after_ms(const FetchResult *result);
 /* The status code that stands for a class of failure. */
 int fetch_status_of_class(FetchClass class);
 const char *fetch_truncation_name(FetchTruncation truncation);
-
-#endif

@@ -15,16 +15,12 @@
  * Owns: nothing; results are handed to the caller.
  * Threads: the one that holds the visit state. Time is a parameter; no I/O, no locks: the whole of
  * it runs in virtual time. */
-#ifndef FETCH_TRANSFER_FETCH_STEP_H
-#define FETCH_TRANSFER_FETCH_STEP_H
+#pragma once
 
 #include "base/core/hours.h"
-#include "fetch/transfer/fetch_result.h"
 #include "fetch/transfer/robots_answer.h"
 #include "frontier/visit/host_costs.h"
-#include "frontier/visit/visit_state.h"
 #include "base/thread/shared.h"
-#include "parse/filter/filter.h"
 #include "parse/trap/trap.h"
 
 #define FETCH_STEP_PAUSE_MS 1000 /* until the next try when there is no memory */
@@ -96,5 +92,3 @@ FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, 
  * was, or NULL: it goes back to the distributor by itself (NEWS_ANSWERED), before the visit state
  * does. */
 VisitState *fetch_step_end(const FetchRules *rules, VisitState *visit_state, FetchResult *result);
-
-#endif

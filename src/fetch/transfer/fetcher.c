@@ -12,16 +12,10 @@
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
-#include "fetch/clock/transfer_clock.h"
-#include "fetch/connect/lanes.h"
-#include "fetch/connect/socket_watch.h"
-#include "fetch/outage/outage.h"
 #include "fetch/transfer/crowding.h"
-#include "fetch/transfer/fetcher_rules.h"
 #include "fetch/transfer/transfer.h"
 #include "fetch/transfer/transfer_end.h"
 #include "fetch/transfer/transfer_setup.h"
-#include "fetch/transfer/transfer_types.h"
 #include "frontier/visit/visit_turn.h"
 
 /* Gate turn: which of the paused transfers may go on while the gate is closed.

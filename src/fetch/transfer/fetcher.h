@@ -23,8 +23,7 @@
  * the gate closed can always leave (fetcher.h).
  *
  * Errors: a fetch that failed is a result. */
-#ifndef FETCH_TRANSFER_FETCHER_H
-#define FETCH_TRANSFER_FETCHER_H
+#pragma once
 
 #include "fetch/transfer/fetcher_types.h"
 
@@ -52,5 +51,3 @@ void fetcher_delete(Fetcher *fetcher);
 void fetcher_stats(Fetcher *fetcher, FetcherStats *stats);
 /* What it is asking for; borrowed, for any thread. */
 Flights *fetcher_flights(Fetcher *fetcher);
-
-#endif

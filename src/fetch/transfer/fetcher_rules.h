@@ -4,10 +4,8 @@
  * patterns, what the operator denies), the settings of the host that is at work, and scratch.
  * Owns: the readers and the scratch; the objects are shared.
  * Threads: one fetching thread. */
-#ifndef FETCH_TRANSFER_FETCHER_RULES_H
-#define FETCH_TRANSFER_FETCHER_RULES_H
+#pragma once
 
-#include "fetch/transfer/fetch_step.h"
 #include "fetch/transfer/fetcher_types.h"
 
 typedef struct FetcherRules {
@@ -34,5 +32,3 @@ void fetcher_rules_look_up(FetcherRules *rules, VisitState *visit_state);
 void fetcher_rules_site(FetcherRules *rules, const char *hostname, FetchSite *site);
 /* filter.body, or NULL. */
 const Filter *fetcher_rules_body_filter(FetcherRules *rules);
-
-#endif

@@ -3,23 +3,15 @@
  * What: the types that its parts share; fetcher.h has the functions.
  * Owns: what each comment says.
  * Threads: as fetcher.h says. */
-#ifndef FETCH_TRANSFER_FETCHER_TYPES_H
-#define FETCH_TRANSFER_FETCHER_TYPES_H
+#pragma once
 
 #include "base/thread/byte_quota.h"
 #include "base/thread/rate_gate.h"
-#include "base/thread/shared.h"
 #include "fetch/connect/flights.h"
 #include "fetch/identity/message_signature.h"
 #include "fetch/outage/network_watch.h"
 #include "fetch/site/fetch_site.h"
-#include "fetch/tls/tls_context.h"
-#include "fetch/transfer/fetch_result.h"
 #include "fetch/transfer/fetch_step.h"
-#include "frontier/visit/host_costs.h"
-#include "frontier/visit/visit_state.h"
-#include "parse/host/ip_address.h"
-#include "parse/host/port_set.h"
 
 typedef struct FetcherOptions {
     const char *user_agent; /* all strings are borrowed */
@@ -91,5 +83,3 @@ typedef struct FetcherStats {
 } FetcherStats;
 
 typedef struct Fetcher Fetcher;
-
-#endif

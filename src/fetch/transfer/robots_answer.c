@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "base/thread/log.h"
-#include "parse/http/http_header.h"
-#include "parse/url/url.h"
 #include "parse/host/authority.h"
 
 #define ROBOTS_LEAST_EXPIRY_MS INT64_C(60000)

@@ -25,11 +25,9 @@
  * Of what comes out the first ROBOTS_MAX_BYTES are read. A file that cannot be decoded to its end,
  * or whose coding is unknown and which is no text, counts as unreachable.
  * Source: RFC 9309 2.3.1. */
-#ifndef FETCH_TRANSFER_ROBOTS_ANSWER_H
-#define FETCH_TRANSFER_ROBOTS_ANSWER_H
+#pragma once
 
 #include "fetch/transfer/fetch_result.h"
-#include "frontier/visit/visit_state.h"
 #include "parse/host/port_set.h"
 #include "parse/http/decode.h"
 
@@ -87,5 +85,3 @@ Usage robots_answer_usage(const VisitState *visit_state, const char *url, size_t
 void robots_answer_note_origin(const VisitState *visit_state, FetchResult *result);
 /* Says in the log, once for each robots.txt, that its rules are too expensive to decide by. */
 void robots_answer_tell_costly(VisitState *visit_state, const RobotsVerdict *verdict);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * Owns: the handle, its header lists, and the result while it is being filled.
  * Threads: one fetching thread. */
-#ifndef FETCH_TRANSFER_TRANSFER_H
-#define FETCH_TRANSFER_TRANSFER_H
+#pragma once
 
 #include "fetch/transfer/transfer_types.h"
 
@@ -46,5 +45,3 @@ void transfer_reset(Transfer *transfer);
  * out when it has begun, and put back for its end. */
 void transfer_take_url(Transfer *transfer);
 void transfer_put_url_back(Transfer *transfer);
-
-#endif

@@ -3,10 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/core/hash.h"
 #include "base/thread/log.h"
 #include "fetch/transfer/transfer.h"
-#include "parse/http/http_header.h"
 
 /* Failures of this machine: nobody else has had a part in them. */
 static bool is_local(int os_error)

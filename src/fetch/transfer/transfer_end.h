@@ -4,8 +4,7 @@
  * an answer, and so is a page of which fetch.max_body bytes came before it broke off; any other one
  * that broke off has a partial status.
  * Threads: the fetching thread that has the transfer. */
-#ifndef FETCH_TRANSFER_TRANSFER_END_H
-#define FETCH_TRANSFER_TRANSFER_END_H
+#pragma once
 
 #include "fetch/transfer/transfer_types.h"
 
@@ -16,5 +15,3 @@ void transfer_end(Transfer *transfer, CURLcode code);
 void transfer_ask_network(Transfer *transfer, NetworkWatch *network);
 /* What the host has shown by how it ended, behind transfer_ask_network. */
 void transfer_note_standing(const Transfer *transfer);
-
-#endif

@@ -3,8 +3,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/core/hash.h"
-#include "fetch/site/fetch_site.h"
 #include "fetch/site/request_lines.h"
 #include "parse/host/authority.h"
 

@@ -4,8 +4,7 @@
  * way to the host (directly, or through a proxy), and what else holds for this host.
  * Owns: nothing; the lines become the transfer's.
  * Threads: one fetching thread. */
-#ifndef FETCH_TRANSFER_TRANSFER_SETUP_H
-#define FETCH_TRANSFER_TRANSFER_SETUP_H
+#pragma once
 
 #include "fetch/transfer/transfer_types.h"
 
@@ -15,5 +14,3 @@ Result transfer_setup(Transfer *transfer, VisitState *visit_state, FetchResult *
                       const FetchSite *site);
 /* Frees the lines of the last use; the shared ones behind them are not theirs. */
 void transfer_setup_forget(Transfer *transfer);
-
-#endif

@@ -3,22 +3,14 @@
  * What: the types that its parts share; transfer.h has the functions.
  * Owns: what each comment says.
  * Threads: as transfer.h says. */
-#ifndef FETCH_TRANSFER_TRANSFER_TYPES_H
-#define FETCH_TRANSFER_TRANSFER_TYPES_H
+#pragma once
 
 #include <curl/curl.h>
 
-#include "base/memory/heap.h"
-#include "fetch/clock/transfer_clock.h"
 #include "fetch/connect/connect_key.h"
-#include "fetch/connect/flights.h"
 #include "fetch/connect/lanes.h"
 #include "fetch/connect/port_map.h"
-#include "fetch/connect/socket_watch.h"
-#include "fetch/tls/tls_context.h"
-#include "fetch/transfer/fetch_result.h"
 #include "fetch/transfer/fetcher_rules.h"
-#include "fetch/transfer/fetcher_types.h"
 
 #define TRANSFER_BODY_BYTES  4096u /* first room of a body that does not say how long it is */
 #define TRANSFER_LARGE_BYTES ((size_t)64 << 10) /* of a body: beyond it half of the gate is its */
@@ -83,5 +75,3 @@ typedef struct Transfer {
     char error[CURL_ERROR_SIZE];
     struct Transfer *next_free;
 } Transfer;
-
-#endif

@@ -11,7 +11,6 @@
 #include "frontier/host/visit_window.h"
 #include "base/core/hash.h"
 #include "frontier/host/visit_birth.h"
-#include "store/pages/page_db_read.h"
 #include "store/schedule/schedule_read.h"
 
 /* Name walk: hosts that have no address yet, asked for in turns.

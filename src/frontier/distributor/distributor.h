@@ -33,12 +33,9 @@
  *     committed: each of them may have brought no page.
  *
  * Source: BUbiNG, class Distributor. */
-#ifndef FRONTIER_DISTRIBUTOR_DISTRIBUTOR_H
-#define FRONTIER_DISTRIBUTOR_DISTRIBUTOR_H
+#pragma once
 
 #include "frontier/host/distributor_state.h"
-#include "frontier/visit/visit_state.h"
-#include "store/schedule/schedule.h"
 
 /* Commit notice: what one commit changed, told to the distributor.
  *
@@ -103,5 +100,3 @@ void distributor_recalled(Distributor *distributor, VisitState *visit_state);
  * again. */
 MonoTime distributor_work(Distributor *distributor, size_t front, size_t required, MonoTime now,
                           WallTime wall);
-
-#endif

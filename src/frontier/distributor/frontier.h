@@ -16,12 +16,10 @@
  * most once; notices are few.
  *
  * Source: BUbiNG, package frontier (TodoThread, DoneThread, Distributor). */
-#ifndef FRONTIER_DISTRIBUTOR_FRONTIER_H
-#define FRONTIER_DISTRIBUTOR_FRONTIER_H
+#pragma once
 
 #include <stdatomic.h>
 
-#include "base/core/clock.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "frontier/distributor/distributor.h"
@@ -196,5 +194,3 @@ Result frontier_change(Frontier *frontier, const DistributorChange *change);
 void frontier_look(Frontier *frontier);
 /* Changes how many visit states may be at the fetchers at once. */
 void frontier_set_connections(Frontier *frontier, size_t connections);
-
-#endif

@@ -9,8 +9,7 @@
  *     their turn. A host that is better than those at its place and is left on disk before it sets
  *     the walk back (host_walk_left_out); and it begins anew now and then.
  *  2. No host is loaded while a better one is known to wait; equals take turns. */
-#ifndef FRONTIER_DISTRIBUTOR_HOST_WALK_H
-#define FRONTIER_DISTRIBUTOR_HOST_WALK_H
+#pragma once
 
 #include "frontier/host/distributor_state.h"
 
@@ -35,5 +34,3 @@ WalkStop host_walk_on(Distributor *distributor, MDB_txn *txn, unsigned limit, Mo
 /* Goes back to the best level, looks for hosts that are better than those at its place, and then
  * goes on from its place. */
 void host_walk_restart(Distributor *distributor, MonoTime now);
-
-#endif

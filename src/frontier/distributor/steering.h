@@ -19,8 +19,7 @@
  *     While memory is full, a host that waits is read once in many looks, and remembered.
  *  4. A weighted bias keeps its share of the hosts in memory for levels that are not the best: that
  *     many of these are not evicted, and they are loaded by turns. */
-#ifndef FRONTIER_DISTRIBUTOR_STEERING_H
-#define FRONTIER_DISTRIBUTOR_STEERING_H
+#pragma once
 
 #include "frontier/host/distributor_state.h"
 
@@ -32,5 +31,3 @@ void steering_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front, s
 /* The level that a host without an address must be better than to be asked for now: any while the
  * front is small, better than the worst in memory when there is no room. */
 unsigned steering_names_limit(const Distributor *distributor, size_t front, size_t required);
-
-#endif

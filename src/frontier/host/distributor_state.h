@@ -7,17 +7,12 @@
  * Owns: every visit state that is at home, and the maps. Database, schedule and host table are
  * borrowed.
  * Threads: one, the distributor's. Time is a parameter. */
-#ifndef FRONTIER_HOST_DISTRIBUTOR_STATE_H
-#define FRONTIER_HOST_DISTRIBUTOR_STATE_H
+#pragma once
 
-#include "base/core/clock.h"
-#include "base/memory/heap.h"
-#include "base/memory/map.h"
 #include "base/thread/distribution.h"
 #include "frontier/visit/visit_state.h"
 #include "parse/host/port_set.h"
 #include "store/pages/page_db.h"
-#include "store/schedule/schedule.h"
 #include "store/tables/host_rows.h"
 #include "store/tables/revisit_rows.h"
 
@@ -236,5 +231,3 @@ static inline int64_t distributor_wait_ms(const Distributor *distributor, const 
 MDB_txn *disk_read_begin(Distributor *distributor);
 /* Notes the result of a read. Returns rc. */
 Result disk_read_note(Distributor *distributor, Result rc);
-
-#endif

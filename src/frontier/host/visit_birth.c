@@ -1,6 +1,5 @@
 #include "frontier/host/visit_birth.h"
 
-#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 #include "frontier/host/visit_home.h"
 

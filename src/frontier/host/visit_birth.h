@@ -6,8 +6,7 @@
  *
  * Threads: distributor.
  * Invariant: a host has at most one visit state, its guest included. */
-#ifndef FRONTIER_HOST_VISIT_BIRTH_H
-#define FRONTIER_HOST_VISIT_BIRTH_H
+#pragma once
 
 #include "frontier/host/distributor_state.h"
 
@@ -28,5 +27,3 @@ Result visit_birth_host(Distributor *distributor, MDB_txn *txn, uint32_t host,
 /* Makes a guest. A guest is retired from birth, because the database has no URLs for it. */
 Result visit_birth_guest(Distributor *distributor, const char *origin, size_t length,
                          VisitState **guest);
-
-#endif

@@ -5,8 +5,7 @@
  * when it was evicted. A visit state without URLs gets a window first.
  *
  * Threads: distributor. */
-#ifndef FRONTIER_HOST_VISIT_DISPATCH_H
-#define FRONTIER_HOST_VISIT_DISPATCH_H
+#pragma once
 
 #include "frontier/host/distributor_state.h"
 
@@ -21,5 +20,3 @@ Result visit_dispatch_load(Distributor *distributor, MDB_txn *txn, uint32_t host
 Result visit_dispatch_load_name(Distributor *distributor, MDB_txn *txn, uint32_t host,
                                 const HostRecord *record, const uint16_t sources[NAME_KINDS],
                                 MonoTime now);
-
-#endif

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 #include "frontier/host/visit_birth.h"
 #include "frontier/host/visit_home.h"

@@ -13,8 +13,7 @@
  * Threads: distributor.
  * Invariant: a visit state with askers serves them before it goes on an errand itself: nobody waits
  * in a circle. */
-#ifndef FRONTIER_HOST_VISIT_ERRAND_H
-#define FRONTIER_HOST_VISIT_ERRAND_H
+#pragma once
 
 #include "frontier/host/distributor_state.h"
 
@@ -37,5 +36,3 @@ void visit_errand_take_waiting(VisitState *visit_state);
  * Returns that asker, which is at home again and must be dispatched; NULL when there are no more.
  */
 VisitState *visit_errand_fail_next(Distributor *distributor, VisitState *visit_state, MonoTime now);
-
-#endif

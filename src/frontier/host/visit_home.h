@@ -9,8 +9,7 @@
  *  2. A visit state is forgotten only when it is IDLE, none of its URLs is uncommitted, and its
  *     next fetch time has passed or is in the host's committed record
  *     (frontier/distributor/distributor.h). */
-#ifndef FRONTIER_HOST_VISIT_HOME_H
-#define FRONTIER_HOST_VISIT_HOME_H
+#pragma once
 
 #include "frontier/host/distributor_state.h"
 
@@ -51,5 +50,3 @@ void visit_home_recall(Distributor *distributor, VisitState *visit_state);
 void visit_home_replan(Distributor *distributor, VisitState *visit_state, MonoTime now);
 /* Frees a visit state. The URLs left in its window may be handed out again. */
 void visit_home_forget(Distributor *distributor, VisitState *visit_state);
-
-#endif

@@ -6,7 +6,6 @@
 
 #include "base/core/bounds.h"
 #include "store/schedule/schedule_read.h"
-#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 
 #define REFILL_BATCH 64u

@@ -9,8 +9,7 @@
  *     is committed or its window is released: nothing is handed out twice.
  *  2. With limits.pages_per_host, the pages of a host that are stored and its URLs in flight are
  *     never more together than that limit. */
-#ifndef FRONTIER_HOST_VISIT_WINDOW_H
-#define FRONTIER_HOST_VISIT_WINDOW_H
+#pragma once
 
 #include "frontier/host/distributor_state.h"
 
@@ -21,5 +20,3 @@ Result visit_window_refill(Distributor *distributor, MDB_txn *txn, VisitState *v
 void visit_window_release(Distributor *distributor, VisitState *visit_state);
 /* The same, but for those that wait for a retry. */
 void visit_window_release_ready(Distributor *distributor, VisitState *visit_state);
-
-#endif

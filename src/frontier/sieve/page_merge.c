@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/memory/array.h"
-#include "store/lmdb/lmdb_result.h"
 #include "store/format/page_links.h"
 
 #define ARENA_BLOCK_BYTES ((size_t)64 << 10)

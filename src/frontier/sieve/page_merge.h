@@ -27,12 +27,10 @@
  *     page_merge_flush behind them.
  *
  * Errors: after one the transaction must be aborted. */
-#ifndef FRONTIER_SIEVE_PAGE_MERGE_H
-#define FRONTIER_SIEVE_PAGE_MERGE_H
+#pragma once
 
 #include "store/drum/drum.h"
 #include "store/page_batch/page_batch.h"
-#include "store/page_tables/page_key.h"
 #include "store/pages/page_db.h"
 
 #define PAGE_MERGE_KEY_BYTES   13u
@@ -91,5 +89,3 @@ Result page_merge_flush(PageMerge *merge);
  * kinds. */
 Result page_merge_put_links(PageMerge *merge, uint64_t index, uint64_t *to, size_t n_diff, size_t n,
                             bool kinds);
-
-#endif

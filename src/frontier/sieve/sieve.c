@@ -10,7 +10,6 @@
 #include "base/memory/map.h"
 #include "base/thread/log.h"
 #include "frontier/sieve/url_cache.h"
-#include "store/lmdb/lmdb_result.h"
 
 /* Sieve link: what the bucket files hold of a link, behind its key.
  *

@@ -56,16 +56,12 @@
  * whose links wait (sieve.h).
  *
  * Source: Lee and others, IRLbot, WWW 2008 (DRUM); BUbiNG's sieve. */
-#ifndef FRONTIER_SIEVE_SIEVE_H
-#define FRONTIER_SIEVE_SIEVE_H
+#pragma once
 
 #include <lmdb.h>
 
-#include "base/core/clock.h"
 #include "frontier/sieve/page_merge.h"
 #include "frontier/sieve/sieve_edges.h"
-#include "store/drum/drum.h"
-#include "store/pages/page_db.h"
 
 /* Sieve state: what the last commit knows of the sieve.
  *
@@ -219,5 +215,3 @@ typedef struct SieveStats {
     uint64_t cache_misses;
 } SieveStats;
 void sieve_stats(const Sieve *sieve, SieveStats *stats);
-
-#endif

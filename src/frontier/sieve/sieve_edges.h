@@ -10,8 +10,7 @@
  *
  * Owns: the edges and their file.
  * Threads: one. */
-#ifndef FRONTIER_SIEVE_SIEVE_EDGES_H
-#define FRONTIER_SIEVE_SIEVE_EDGES_H
+#pragma once
 
 #include "base/core/clock.h"
 
@@ -74,5 +73,3 @@ typedef struct SieveList {
 /* The list of links of the page whose edges begin at *position, as of its last crawl. Moves
  * *position to the next page. False at the end. */
 bool sieve_edges_next(const SieveEdges *edges, size_t *position, SieveList *list);
-
-#endif

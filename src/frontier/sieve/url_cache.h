@@ -10,8 +10,7 @@
  * Errors: two URLs with equal fingerprints are mistaken for each other: about entries / 2^64 per
  * question. Fingerprint 0 is treated as 1.
  * Source: BUbiNG's URL cache, with replacement by use instead of by age. */
-#ifndef FRONTIER_SIEVE_URL_CACHE_H
-#define FRONTIER_SIEVE_URL_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ typedef struct UrlCacheStats {
 } UrlCacheStats;
 
 void url_cache_stats(const UrlCache *cache, UrlCacheStats *stats);
-
-#endif

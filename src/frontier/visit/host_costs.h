@@ -15,8 +15,7 @@
  *
  * Owns: nothing.
  * Threads: any; all of it is atomic. Time is a parameter. */
-#ifndef FRONTIER_VISIT_HOST_COSTS_H
-#define FRONTIER_VISIT_HOST_COSTS_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -49,5 +48,3 @@ void host_costs_note_page(HostCosts *costs, uint32_t host, int64_t took_us, size
 int64_t host_costs_wait_ms(const HostCosts *costs, uint32_t host);
 /* It has been put off for that. */
 void host_costs_note_rest(HostCosts *costs);
-
-#endif

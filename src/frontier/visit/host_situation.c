@@ -1,7 +1,5 @@
 #include "frontier/visit/host_situation.h"
 
-#include "base/core/clock.h"
-
 HostSituation host_situation_of(const HostRecord *record, int64_t now_ms)
 {
     HostSituation situation = {.kind = HOST_READY,

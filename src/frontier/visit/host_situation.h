@@ -12,8 +12,7 @@
  *   denied     by the operator
  *
  * Threads: any; pure. Times are wall times in milliseconds since 1970, and parameters. */
-#ifndef FRONTIER_VISIT_HOST_SITUATION_H
-#define FRONTIER_VISIT_HOST_SITUATION_H
+#pragma once
 
 #include "frontier/visit/politeness.h"
 #include "store/tables/host_rows.h"
@@ -43,5 +42,3 @@ HostSituation host_situation_of(const HostRecord *record, int64_t now_ms);
 /* Appends a phrase such as "waits 4m for a retry: timeout, 3 failures in a row" or "dropped since
  * 2026-01-31T12:00:00.123Z: no-name". Errors as buffer_append. */
 Result host_situation_tell(const HostSituation *situation, int64_t now_ms, Buffer *text);
-
-#endif

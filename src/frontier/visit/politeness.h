@@ -35,8 +35,7 @@
  *
  * Threads: any; no I/O, no locks, no clock.
  * Source: BUbiNG's table of exceptions; RFC 9110 10.2.3 (Retry-After). */
-#ifndef FRONTIER_VISIT_POLITENESS_H
-#define FRONTIER_VISIT_POLITENESS_H
+#pragma once
 
 #include "base/core/clock.h"
 #include "base/memory/buffer.h"
@@ -214,5 +213,3 @@ bool politeness_is_last_try(const PolitenessOptions *options, FetchClass class, 
  * many have failed in a row, 0 when it is settled one way or the other. */
 PolitenessVerdict politeness_judge(const PolitenessOptions *options, const FetchEnd *end,
                                    HostHealth *health, unsigned *tries);
-
-#endif

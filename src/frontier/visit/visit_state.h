@@ -34,12 +34,10 @@
  *   distributor   the distributor alone, whoever owns the visit state
  *
  * Source: BUbiNG, class VisitState. */
-#ifndef FRONTIER_VISIT_VISIT_STATE_H
-#define FRONTIER_VISIT_VISIT_STATE_H
+#pragma once
 
 #include <stdatomic.h>
 
-#include "base/core/clock.h"
 #include "base/memory/heap.h"
 #include "frontier/visit/politeness.h"
 #include "frontier/visit/wall_run.h"
@@ -458,5 +456,3 @@ void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *by
 #define VISIT_STATE_LARGE        65536u /* bytes of one: worth a look when memory is short */
 #define VISIT_STATE_URL_OVERHEAD 48u
 size_t visit_state_memory(const VisitState *visit_state);
-
-#endif

@@ -17,8 +17,7 @@
  * Owns: nothing.
  * Threads: the one that holds the visit state; time is a parameter.
  * Source: BUbiNG, keepAliveTime. */
-#ifndef FRONTIER_VISIT_VISIT_TURN_H
-#define FRONTIER_VISIT_VISIT_TURN_H
+#pragma once
 
 #include "frontier/visit/visit_state.h"
 
@@ -55,5 +54,3 @@ bool visit_turn_slow_down(VisitState *visit_state, LiveShares *shares);
 void visit_turn_leave(VisitState *visit_state, LiveShares *shares);
 /* Nothing is to be asked for so long. What is owed already stays owed. */
 void visit_turn_put_off(VisitState *visit_state, MonoTime now, int64_t ms);
-
-#endif

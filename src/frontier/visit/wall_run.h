@@ -18,8 +18,7 @@
  *
  * Owns: the numbers of its pages.
  * Threads: the one that holds the visit state; no I/O, no clock. */
-#ifndef FRONTIER_VISIT_WALL_RUN_H
-#define FRONTIER_VISIT_WALL_RUN_H
+#pragma once
 
 #include "parse/http/http_wall.h"
 
@@ -53,5 +52,3 @@ bool wall_run_take(WallRun *run, const WallAnswer *answer, unsigned most);
 void wall_run_settle(WallRun *run, uint64_t page);
 /* Whether the status by itself keeps crawlers out. */
 bool wall_run_is_status(int status);
-
-#endif

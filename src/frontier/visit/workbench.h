@@ -25,16 +25,11 @@
  *     before its end, which goes with the visit state (VisitPoliteness.fetch_before).
  *
  * Source: BUbiNG, classes Workbench and WorkbenchEntry; Mercator's back queues. */
-#ifndef FRONTIER_VISIT_WORKBENCH_H
-#define FRONTIER_VISIT_WORKBENCH_H
+#pragma once
 
 #include <stdatomic.h>
 
-#include "base/core/clock.h"
-#include "base/memory/heap.h"
-#include "base/memory/map.h"
 #include "frontier/visit/visit_state.h"
-#include "store/schedule/level_bias.h"
 #include "store/schedule/schedule.h"
 
 /* Due entries: the workbench's entries that may be fetched from now, in the order of their turns.
@@ -218,5 +213,3 @@ typedef struct CrowdCounts {
 /* connections: that there are in all. */
 void crowd_publish(Crowd *crowd, const Workbench *workbench, size_t connections);
 CrowdCounts crowd_counts(const Crowd *crowd);
-
-#endif

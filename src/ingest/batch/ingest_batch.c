@@ -3,12 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/hash.h"
-#include "base/thread/log.h"
 #include "cluster/message/membership.h"
 #include "parse/host/authority.h"
-#include "store/lmdb/lmdb_result.h"
-#include "store/pages/page_db_read.h"
 
 /* ---- Ingest options ---- */
 

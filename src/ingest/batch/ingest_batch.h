@@ -13,45 +13,28 @@
  *
  * Errors: the first failure is left in `result` (batch_note), and whatever answers false has left
  * one there: a callback of PageDB cannot return it. The transaction is to be aborted then. */
-#ifndef INGEST_BATCH_INGEST_BATCH_H
-#define INGEST_BATCH_INGEST_BATCH_H
+#pragma once
 
 #include <lmdb.h>
 #include <stdatomic.h>
 
-#include "base/memory/arena.h"
-#include "base/memory/map.h"
-#include "base/thread/byte_gate.h"
-#include "base/thread/mutex.h"
-#include "base/thread/shared.h"
 #include "cluster/link/outbox.h"
 #include "cluster/link/kept.h"
 #include "cluster/link/slot_duty.h"
 #include "cluster/link/stub.h"
 #include "cluster/link/via_table.h"
 #include "cluster/message/node_note.h"
-#include "cluster/table/cluster_table.h"
 #include "frontier/distributor/distributor.h"
-#include "frontier/sieve/sieve.h"
 #include "ingest/batch/trap_yield.h"
 #include "page/archive.h"
 #include "page/crawl_log.h"
-#include "page/parsed_page.h"
-#include "page/stats.h"
 #include "render/render_table.h"
-#include "rules/config.h"
-#include "rules/config_words.h"
 #include "rules/dedup.h"
 #include "rules/scope/admission.h"
-#include "rules/scope/stay_set.h"
-#include "store/pages/page_db.h"
-#include "store/schedule/schedule.h"
 #include "store/scorers/scorer.h"
 #include "store/tables/body_rows.h"
 #include "store/tables/page_rows.h"
-#include "store/tables/host_rows.h"
 #include "store/tables/near_rows.h"
-#include "store/tables/revisit_rows.h"
 
 /* Ingest options: what the configuration says about writing results.
  *
@@ -380,5 +363,3 @@ Result ingest_sieve_takes_later(Batch *batch, const ParsedPage *page, size_t n_l
 Result ingest_sieve_add(Batch *batch, size_t write, const PageRef *page);
 /* Publishes the figures for the status log; call after a commit. */
 void ingest_sieve_publish(const IngestSieve *sieve);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Owns: the context is the chore's maker's; it must outlive the ingest thread.
  * Threads: all functions are called in the ingest thread. */
-#ifndef INGEST_BATCH_INGEST_CHORE_H
-#define INGEST_BATCH_INGEST_CHORE_H
+#pragma once
 
 #include "base/core/clock.h"
 
@@ -50,5 +49,3 @@ static inline bool ingest_chore_holds(const IngestChore *chore)
                ? chore->holds(chore->context)
                : !chore->nothing_to_fetch && ingest_chore_due(chore).ns != MONO_NEVER.ns;
 }
-
-#endif

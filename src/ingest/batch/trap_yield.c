@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/core/hash.h"
 #include "parse/trap/trap.h"
-#include "parse/url/url.h"
 
 #define WAYS         8u   /* places of a set */
 #define CONTENT_BITS 512u /* for the contents of a pattern */

@@ -16,8 +16,7 @@
  * threads refuse stays refused even when the table forgets its pattern.
  *
  * Threads: ingest. It is told after a commit, so that a batch that is tried again counts once. */
-#ifndef INGEST_BATCH_TRAP_YIELD_H
-#define INGEST_BATCH_TRAP_YIELD_H
+#pragma once
 
 #include "base/thread/shared.h"
 
@@ -43,5 +42,3 @@ bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_n
                      uint64_t content, TrapState *state, char *pattern, size_t size);
 /* The state of the URL's pattern. */
 TrapState trap_yield_state(TrapYield *table, const char *url, size_t length);
-
-#endif

@@ -5,7 +5,6 @@
 
 #include "ingest/move/page_move.h"
 #include "ingest/page/page_way.h"
-#include "parse/url/url.h"
 
 #define RECORDS_AT_ONCE 8192u /* they are looked up in one sweep */
 #define ARENA_BYTES     ((size_t)256 << 10)

@@ -11,8 +11,7 @@
  * fetched; a host that moves here gets its record (ingest/move). The chore rides with results.
  * Owns: the records of the transaction. The inbox and the cluster are borrowed.
  * Threads: ingest. */
-#ifndef INGEST_CHORE_INBOX_CHORE_H
-#define INGEST_CHORE_INBOX_CHORE_H
+#pragma once
 
 #include "cluster/link/inbox.h"
 #include "ingest/batch/ingest_chore.h"
@@ -86,5 +85,3 @@ void acks_chore_destroy(AcksChore *chore);
  * When memory is short, the rows stay and are sent again. */
 bool acks_chore_tell(AcksChore *chore, const AckRange *range);
 IngestChore acks_chore(AcksChore *chore);
-
-#endif

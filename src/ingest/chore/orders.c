@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/thread/mutex.h"
 #include "ingest/page/ingest_host.h"
 #include "ingest/page/page_way.h"
-#include "store/pages/page_db_read.h"
 
 typedef struct OrderList {
     Order *first;

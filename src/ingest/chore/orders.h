@@ -15,8 +15,7 @@
  * Owns: the orders it was given.
  * Threads: main gives and takes; the rest is the ingest thread's.
  * Errors: an order whose transaction was not committed is done again. */
-#ifndef INGEST_CHORE_ORDERS_H
-#define INGEST_CHORE_ORDERS_H
+#pragma once
 
 #include "ingest/batch/ingest_chore.h"
 #include "ingest/batch/ingest_batch.h"
@@ -47,5 +46,3 @@ Result orders_give(Orders *orders, OrderKind kind, const char *const *texts, siz
 /* The next order that is done, or NULL. To be freed by order_delete. */
 Order *orders_take(Orders *orders);
 void order_delete(Order *order);
-
-#endif

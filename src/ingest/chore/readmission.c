@@ -4,10 +4,8 @@
 #include <stdlib.h>
 
 #include "store/schedule/schedule_read.h"
-#include "base/thread/log.h"
 #include "ingest/page/held_urls.h"
 #include "ingest/page/ingest_host.h"
-#include "store/schedule/schedule.h"
 
 #define PIECE 128u /* hosts or URLs between two looks at the clock */
 

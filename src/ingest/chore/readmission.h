@@ -15,10 +15,8 @@
  * Owns: its place in the three lists. Rules and stores are borrowed.
  * Threads: main asks for it; the rest is the ingest thread's.
  * Errors: a piece that is not committed is done again. */
-#ifndef INGEST_CHORE_READMISSION_H
-#define INGEST_CHORE_READMISSION_H
+#pragma once
 
-#include "base/thread/shared.h"
 #include "ingest/batch/ingest_chore.h"
 #include "ingest/batch/ingest_batch.h"
 
@@ -32,5 +30,3 @@ void readmission_delete(Readmission *readmission);
  * Main thread. */
 void readmission_ask(Readmission *readmission, uint64_t fingerprint);
 IngestChore readmission_chore(Readmission *readmission);
-
-#endif

@@ -2,11 +2,8 @@
 
 #include <stdlib.h>
 
-#include "base/thread/log.h"
 #include "base/thread/tray.h"
 #include "ingest/page/ingest_host.h"
-#include "store/schedule/schedule.h"
-#include "store/tables/host_rows.h"
 
 #define PIECE 256u /* hosts looked at between two looks at the clock */
 

@@ -11,8 +11,7 @@
  * Owns: the orders that wait.
  * Threads: any thread may order; the chore is the ingest thread's.
  * Errors: an order is refused when memory is short. */
-#ifndef INGEST_CHORE_REVIVAL_H
-#define INGEST_CHORE_REVIVAL_H
+#pragma once
 
 #include "ingest/batch/ingest_chore.h"
 #include "ingest/batch/ingest_batch.h"
@@ -33,5 +32,3 @@ void revival_delete(Revival *revival);
 /* Adds an order. Call ingest_wake afterwards. RESULT_MEMORY. */
 Result revival_order(Revival *revival, const RevivalOrder *order);
 IngestChore revival_chore(Revival *revival);
-
-#endif

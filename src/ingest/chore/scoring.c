@@ -7,7 +7,6 @@
 
 #include "base/memory/array.h"
 #include "store/schedule/schedule_read.h"
-#include "base/thread/log.h"
 #include "base/thread/thread.h"
 #include "ingest/batch/ingest_batch.h"
 #include "store/scorers/content_scorer.h"

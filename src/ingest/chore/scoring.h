@@ -33,15 +33,12 @@
  * Owns: the scorer and its files. Database and schedule are borrowed.
  * Threads: scoring_committed and scoring_stats any; the Scorer and the chore ingest; the rest main.
  */
-#ifndef INGEST_CHORE_SCORING_H
-#define INGEST_CHORE_SCORING_H
+#pragma once
 
 #include "rules/config_words.h"
 #include "ingest/batch/ingest_chore.h"
-#include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
 #include "store/scorers/page_rank_scorer.h"
-#include "store/scorers/scorer.h"
 
 /* Moves collected before they are applied: as many as can be sorted in a millisecond or two,
  * because a stop waits for the sort. */
@@ -108,5 +105,3 @@ void scoring_stats(Scoring *scoring, ScoringStats *stats);
 void scoring_stop(Scoring *scoring);
 /* NULL is allowed. After scoring_stop, and after ingest has ended. */
 void scoring_delete(Scoring *scoring);
-
-#endif

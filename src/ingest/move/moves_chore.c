@@ -3,9 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory/array.h"
-#include "base/thread/log.h"
 #include "ingest/move/page_move.h"
-#include "store/pages/page_db_read.h"
 
 /* Outbox routes: rows of the outbox for an agent that has no slots any more get another address.
  *

@@ -23,10 +23,8 @@
  *     committed: so nobody fetches from it here when its new owner begins.
  *  2. NODE_MOVED is said of an agent only when every row that the walk has put into the outbox for
  *     it was committed there; when this agent has no slot left, when the outbox is empty. */
-#ifndef INGEST_MOVE_MOVES_CHORE_H
-#define INGEST_MOVE_MOVES_CHORE_H
+#pragma once
 
-#include "base/memory/map.h"
 #include "base/thread/tray.h"
 #include "ingest/batch/ingest_batch.h"
 #include "ingest/batch/ingest_chore.h"
@@ -109,5 +107,3 @@ bool moves_chore_left(MovesChore *chore, uint32_t host);
 Result moves_chore_retell(MovesChore *chore, uint16_t agent, uint64_t heard);
 void moves_chore_figures(MovesChore *chore, MovesFigures *figures);
 IngestChore moves_chore(MovesChore *chore);
-
-#endif

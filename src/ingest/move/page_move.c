@@ -1,11 +1,7 @@
 #include "ingest/move/page_move.h"
 
-#include "base/core/clock.h"
 #include "ingest/page/host_groups.h"
 #include "ingest/page/ingest_new_url.h"
-#include "store/pages/page_db_read.h"
-#include "store/schedule/schedule.h"
-#include "store/tables/host_rows.h"
 
 /* ---- Host move ---- */
 

@@ -10,11 +10,8 @@
  * outbox.
  * Threads: ingest, inside the batch's transaction.
  * Errors: RESULT_FULL, RESULT_IO, RESULT_MEMORY: the transaction must be aborted. */
-#ifndef INGEST_MOVE_PAGE_MOVE_H
-#define INGEST_MOVE_PAGE_MOVE_H
+#pragma once
 
-#include "cluster/link/outbox.h"
-#include "cluster/wire/link_block.h"
 #include "ingest/batch/ingest_batch.h"
 
 /* Host move: a host goes to another agent of the cluster, comes back, or arrives.
@@ -47,5 +44,3 @@ Result page_move_adopt(Batch *batch, const PageRef *page);
 Result page_move_tell(Batch *batch, const PageRef *page, uint16_t to);
 /* A record that is done, of a page that is known by now. */
 Result page_move_finish(Batch *batch, const LinkRecord *record);
-
-#endif

@@ -1,11 +1,8 @@
 #include "ingest/page/held_urls.h"
 
-#include "store/pages/page_db_read.h"
 #include "ingest/page/host_groups.h"
 
 #include <string.h>
-
-#include "store/tables/host_rows.h"
 
 /* What a status says of the rule; REFUSALS: it is no refusal by a rule. */
 static Refusal held_urls_refusal_of(int status)

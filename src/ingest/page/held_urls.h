@@ -6,11 +6,9 @@
  * (store/tables/page_rows.h). When the rules change, each is judged again: one that is admitted is
  * scheduled as it was before.
  * Threads: ingest, inside the batch's transaction. */
-#ifndef INGEST_PAGE_HELD_URLS_H
-#define INGEST_PAGE_HELD_URLS_H
+#pragma once
 
 #include "ingest/batch/ingest_batch.h"
-#include "parse/filter/filter.h"
 
 /* Takes note of a refusal, if it is one: counts it, and holds the URL unless it was crawled before.
  */
@@ -22,5 +20,3 @@ Result held_urls_return(Batch *batch, uint64_t index, bool *under_way);
  * url and scratch are the caller's: filter.fetch (NULL: none) and what asking it needs. */
 Result held_urls_review(Batch *batch, const HeldUrl *held, const Filter *filter, Url *url,
                         FilterScratch *scratch, bool *returned);
-
-#endif

@@ -2,10 +2,8 @@
 
 #include <string.h>
 
-#include "base/thread/log.h"
 #include "parse/host/authority.h"
 #include "parse/host/domain.h"
-#include "store/pages/page_db_read.h"
 
 static bool host_groups_is_beyond(uint64_t count, uint64_t most)
 {

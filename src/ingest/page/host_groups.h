@@ -16,8 +16,7 @@
  * what others of its domain or address may still counts there.
  * Threads: ingest, inside the batch's transaction.
  * Errors: an error is left in Batch.result. */
-#ifndef INGEST_PAGE_HOST_GROUPS_H
-#define INGEST_PAGE_HOST_GROUPS_H
+#pragma once
 
 #include "ingest/batch/ingest_batch.h"
 
@@ -38,5 +37,3 @@ bool host_groups_have_enough(Batch *batch, BatchHost *host, HostLimit *limit);
 /* Drops the links of a page to unknown hosts of domains that have enough hosts, once one was
  * refused: the database never hears of them. */
 Result host_groups_drop_links(Batch *batch, ParsedPage *page);
-
-#endif

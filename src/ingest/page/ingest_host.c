@@ -1,14 +1,9 @@
 #include "ingest/page/ingest_host.h"
 
-#include "store/pages/page_db_read.h"
 #include "store/schedule/schedule_read.h"
-#include "base/thread/log.h"
 #include "ingest/page/host_groups.h"
 #include "ingest/revisit/revisits.h"
 #include "parse/host/authority.h"
-#include "rules/scope/admission.h"
-#include "store/schedule/schedule.h"
-#include "store/tables/host_rows.h"
 
 #define NAME_BYTES 256
 

@@ -5,8 +5,7 @@
  * and those that have reached limits.pages_per_host are full: the schedule of such a host is
  * cleared.
  * Threads: ingest, inside the batch's transaction. */
-#ifndef INGEST_PAGE_INGEST_HOST_H
-#define INGEST_PAGE_INGEST_HOST_H
+#pragma once
 
 #include "ingest/batch/ingest_batch.h"
 
@@ -45,5 +44,3 @@ Result ingest_host_review(Batch *batch, uint32_t id, const IpAddress *address);
 bool ingest_host_admit(Batch *batch, BatchHost *host, const PageRef *page);
 /* Closes the hosts that were given up or have become full; after all results of the batch. */
 bool ingest_host_close(Batch *batch);
-
-#endif

@@ -2,11 +2,8 @@
 
 #include <math.h>
 
-#include "frontier/sieve/sieve.h"
 #include "ingest/page/host_groups.h"
 #include "ingest/page/ingest_host.h"
-#include "store/pages/page_db_read.h"
-#include "store/tables/host_rows.h"
 
 /* URL score: how good a new URL is expected to be, and its level in the schedule.
  *

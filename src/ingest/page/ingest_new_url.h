@@ -3,10 +3,8 @@
  * What: the URL is refused, which is counted and logged, or it gets its level and goes into the
  * schedule of its host.
  * Threads: ingest, inside the batch's transaction. */
-#ifndef INGEST_PAGE_INGEST_NEW_URL_H
-#define INGEST_PAGE_INGEST_NEW_URL_H
+#pragma once
 
-#include "cluster/wire/link_block.h"
 #include "ingest/batch/ingest_batch.h"
 
 /* Hand over: a new URL of another agent's host becomes a stub here, and is sent to its owner.
@@ -39,5 +37,3 @@ static inline bool ingest_is_too_deep(uint64_t depth, unsigned embeds, uint64_t 
 
 /* PageSink.discovered; the context is the Batch. */
 int ingest_new_url(void *context, const PageRef *page, PageState *state);
-
-#endif

@@ -4,17 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/hash.h"
-#include "base/thread/log.h"
 #include "ingest/page/held_urls.h"
 #include "ingest/page/host_groups.h"
 #include "ingest/page/ingest_host.h"
 #include "ingest/page/ingest_new_url.h"
 #include "ingest/revisit/revisits.h"
-#include "page/parsed_page.h"
-#include "store/pages/page_db_read.h"
-#include "store/schedule/schedule.h"
-#include "store/tables/host_rows.h"
 
 /* Linked feeds: how many of the feeds that pages link are followed.
  *

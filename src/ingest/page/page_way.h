@@ -30,10 +30,8 @@
  * the page (archive_append), or marked there (ParsedPage.ticket).
  * Errors: RESULT_FULL, RESULT_MEMORY: the transaction is to be aborted, the batch may be tried
  * again. Any other: it may not. */
-#ifndef INGEST_PAGE_PAGE_WAY_H
-#define INGEST_PAGE_PAGE_WAY_H
+#pragma once
 
-#include "cluster/wire/link_block.h"
 #include "ingest/batch/ingest_batch.h"
 
 /* Spelling: of all URLs with the same dedup key (rules/dedup.h), PageDB knows only the first one.
@@ -70,5 +68,3 @@ Result page_way_apply(Batch *batch);
 /* Adds seeds; tags: their source tags, NULL = none has one. *added counts the new ones. */
 Result page_way_seed(Batch *batch, const LinkInfo *seeds, const char *const *tags, size_t n,
                      uint64_t *added);
-
-#endif

@@ -1,5 +1,4 @@
 #include "ingest/page/seed_places.h"
-#include "store/pages/page_db_read.h"
 
 #include <stdlib.h>
 

@@ -4,9 +4,6 @@
 #include <stdlib.h>
 
 #include "base/memory/array.h"
-#include "store/pages/page_db_read.h"
-#include "base/core/hash.h"
-#include "base/thread/log.h"
 #include "rules/host_delays.h"
 
 #define PIECE        256u /* pages of the sample that are read in one transaction */

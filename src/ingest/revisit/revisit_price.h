@@ -19,8 +19,7 @@
  * Owns: the sample. The tables are borrowed.
  * Threads: ingest, inside the batch's transaction.
  * Errors: RESULT_DAMAGED and those of the tables. */
-#ifndef INGEST_REVISIT_REVISIT_PRICE_H
-#define INGEST_REVISIT_REVISIT_PRICE_H
+#pragma once
 
 #include "ingest/batch/ingest_batch.h"
 #include "rules/revisit_policy.h"
@@ -67,5 +66,3 @@ void revisit_pricing_count(RevisitPricing *pricing);
 /* For a page: NULL when there is no price. Valid until the next call. */
 const RevisitPrice *revisit_pricing_of(RevisitPricing *pricing, const Batch *batch,
                                        const RevisitPolicy *policy, const PageRef *page);
-
-#endif

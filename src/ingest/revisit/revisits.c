@@ -4,13 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/thread/log.h"
-#include "base/thread/shared.h"
 #include "ingest/revisit/revisit_price.h"
-#include "page/parsed_page.h"
-#include "store/pages/page_db_read.h"
 #include "store/schedule/schedule_read.h"
-#include "store/tables/revisit_rows.h"
 
 /* Revisit line: how the due pages of one host get into its schedule.
  *

@@ -22,8 +22,7 @@
  *  2. Of a host, at most host_share due pages are in the schedule; the others wait in its line. So
  *     a host with more pages due than it can be asked for visits all of them in turn, as often as
  *     its delay allows. */
-#ifndef INGEST_REVISIT_REVISITS_H
-#define INGEST_REVISIT_REVISITS_H
+#pragma once
 
 #include "ingest/batch/ingest_batch.h"
 #include "ingest/batch/ingest_chore.h"
@@ -69,5 +68,3 @@ Result revisits_end(Revisits *revisits, Batch *batch);
 /* Publishes the figures for the status log. Call after a commit, and once at the start. */
 void revisits_publish(const Revisits *revisits, MDB_txn *txn, const RevisitTotals *totals,
                       Stats *stats);
-
-#endif

@@ -11,10 +11,8 @@
 
 #include "base/core/bounds.h"
 #include "base/thread/child.h"
-#include "base/thread/log.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
-#include "base/core/clock.h"
 
 /* Classify process: a child process that reads lines and answers each with a line.
  *

@@ -16,8 +16,7 @@
  * it.
  * Threads: classifier_push any; the rest main. The sink is called by the classifier thread, and by
  * those who push. */
-#ifndef PAGE_CLASSIFY_CLASSIFIER_H
-#define PAGE_CLASSIFY_CLASSIFIER_H
+#pragma once
 
 #include "page/parsed_page.h"
 #include "page/stats.h"
@@ -50,5 +49,3 @@ void classifier_push(Classifier *classifier, ParsedPage *page);
 void classifier_stop(Classifier *classifier);
 /* NULL is allowed. */
 void classifier_delete(Classifier *classifier);
-
-#endif

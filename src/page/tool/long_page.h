@@ -6,8 +6,7 @@
  * in a row only the kept part is read.
  * Owns: a buffer, and the hash.
  * Threads: the parser's. */
-#ifndef PAGE_TOOL_LONG_PAGE_H
-#define PAGE_TOOL_LONG_PAGE_H
+#pragma once
 
 #include "base/core/hash.h"
 #include "fetch/transfer/fetch_result.h"
@@ -39,5 +38,3 @@ void long_page_delete(LongPage *reader);
 /* Errors as html_parse. */
 Result long_page_read(LongPage *reader, const LongPageInput *input, Page *page,
                       LongPageResult *result);
-
-#endif

@@ -7,8 +7,7 @@
  * -1` prints: labels and their probabilities, of which the wanted label's is the score.
  * Owns: nothing.
  * Threads: pure functions. */
-#ifndef PAGE_TOOL_PAGE_QUESTION_H
-#define PAGE_TOOL_PAGE_QUESTION_H
+#pragma once
 
 #include "parse/visible/visible.h"
 #include "rules/config.h"
@@ -26,5 +25,3 @@ Result page_question(Buffer *out, QuestionForm form, const char *url, const Visi
  * that is not named has 0. False: it is none. */
 bool page_question_answer(QuestionForm form, const char *label, const char *line, size_t length,
                           float *score);
-
-#endif

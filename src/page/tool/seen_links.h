@@ -6,8 +6,7 @@
  * Owns: its table, which grows with the links of a page and is given back after a large one.
  * Threads: one.
  * Errors: without memory for a larger table keys count as new. */
-#ifndef PAGE_TOOL_SEEN_LINKS_H
-#define PAGE_TOOL_SEEN_LINKS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -51,5 +50,3 @@ bool seen_links_note(SeenLinks *seen, uint64_t key, size_t most);
 void seen_links_forget(SeenLinks *seen);
 /* Frees the table; a zeroed set is an empty one. */
 void seen_links_destroy(SeenLinks *seen);
-
-#endif

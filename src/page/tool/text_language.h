@@ -10,8 +10,7 @@
  *
  * Owns: the library stays loaded.
  * Threads: each detector belongs to one thread; the library has no state. */
-#ifndef PAGE_TOOL_TEXT_LANGUAGE_H
-#define PAGE_TOOL_TEXT_LANGUAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ const char *text_language_of(const char *text, size_t length);
 /* The three letters of ISO 639-3 for such a tag ("eng"), as WET files have them; NULL: not known.
  */
 const char *text_language_iso3(const char *tag);
-
-#endif

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/core/ascii.h"
 #include "parse/charset/charset_cjk.h"
 #include "parse/charset/charset_span.h"
 #include "parse/charset/charset_tables.h"

@@ -14,8 +14,7 @@
  * Threads: pure functions.
  * Errors: RESULT_LIMIT, RESULT_INVALID, RESULT_MEMORY, from decoding only.
  * Source: encoding.spec.whatwg.org; html.spec.whatwg.org 13.2.3. */
-#ifndef PARSE_CHARSET_CHARSET_H
-#define PARSE_CHARSET_CHARSET_H
+#pragma once
 
 #include "base/memory/buffer.h"
 #include "parse/text/skim_token.h"
@@ -70,5 +69,3 @@ size_t charset_bom_length(const char *encoding, const char *body, size_t length)
 
 /* Whether ASCII bytes mean the same characters in this encoding. */
 bool charset_is_ascii_superset(const char *encoding);
-
-#endif

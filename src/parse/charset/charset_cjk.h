@@ -5,8 +5,7 @@
  * Threads: any; each call opens its own iconv descriptor.
  * Errors: RESULT_NOT_FOUND: not one of these encodings. RESULT_INVALID: iconv lacks it.
  * Source: WHATWG Encoding standard, GBK to EUC-KR. */
-#ifndef PARSE_CHARSET_CHARSET_CJK_H
-#define PARSE_CHARSET_CHARSET_CJK_H
+#pragma once
 
 #include "base/core/ascii.h"
 #include "base/memory/buffer.h"
@@ -51,5 +50,3 @@ Result charset_decode_cjk(const char *encoding, const unsigned char *body, size_
  * lacks, and what a code that iconv has otherwise stands for. 0: no difference is known. */
 unsigned charset_big5_code(uint32_t point);
 uint32_t charset_big5_point(unsigned code);
-
-#endif

@@ -3,8 +3,7 @@
  * What: most pages are one such span and are parsed in place. Sixteen to thirty-two bytes are
  * looked at in one step.
  * Threads: pure functions. */
-#ifndef PARSE_CHARSET_CHARSET_SPAN_H
-#define PARSE_CHARSET_CHARSET_SPAN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ size_t charset_ascii_span(const char *bytes, size_t length);
 /* Looks at one sequence that begins with a byte >= 0x80: its length when it is well-formed, or 0
  * and in *bad the length of the maximal subpart, which one U+FFFD replaces. */
 size_t charset_utf8_sequence(const unsigned char *p, size_t left, size_t *bad);
-
-#endif

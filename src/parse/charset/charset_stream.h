@@ -7,8 +7,7 @@
  * Owns: what waits, and the text of the last piece.
  * Threads: one.
  * Errors: RESULT_MEMORY. */
-#ifndef PARSE_CHARSET_CHARSET_STREAM_H
-#define PARSE_CHARSET_CHARSET_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,3 @@ void charset_stream_begin(CharsetStream *stream, const char *encoding);
  * nothing waits any longer; bytes may be NULL when length is 0. */
 Result charset_stream_next(CharsetStream *stream, const char *bytes, size_t length, bool is_last,
                            const char **text, size_t *text_length);
-
-#endif

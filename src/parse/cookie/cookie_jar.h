@@ -9,8 +9,7 @@
  * Threads: one at a time. Time is a parameter.
  * Errors: what cannot be kept is not sent.
  * Source: RFC 6265, with the prefixes of its revision. */
-#ifndef PARSE_COOKIE_COOKIE_JAR_H
-#define PARSE_COOKIE_COOKIE_JAR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -42,5 +41,3 @@ Result cookie_jar_write(const CookieJar *jar, const CookiePlace *place, Buffer *
 size_t cookie_jar_count(const CookieJar *jar);
 /* Bytes of memory it occupies; 0 for NULL. */
 size_t cookie_jar_bytes(const CookieJar *jar);
-
-#endif

@@ -14,8 +14,7 @@
  * Threads: an object belongs to one thread.
  * Errors: RESULT_MEMORY, RESULT_LIMIT. Text of any kind is a style sheet.
  * Source: CSS Syntax Module Level 3, section 4; CSS Values Level 4, section 4.5. */
-#ifndef PARSE_CSS_CSS_H
-#define PARSE_CSS_CSS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -44,5 +43,3 @@ Result css_read_declarations(CssReader *reader, const char *text, size_t length,
 const char *css_unescape(const char *p, const char *end, Buffer *out);
 /* The label that `@charset "label";` at the very beginning names, or NULL; borrowed. */
 const char *css_charset_label(const char *text, size_t length, size_t *label_length);
-
-#endif

@@ -6,7 +6,6 @@
 
 #include "base/memory/array.h"
 #include "parse/filter/filter_atoms.h"
-#include "parse/filter/filter_atom.h"
 
 /* ---- Which URLs to schedule, fetch, parse, follow and store ---- */
 

@@ -29,8 +29,7 @@
  * FilterScratch of its own. To change a filter in a running crawl, compile another and replace it.
  * Errors: RESULT_INVALID with message, column and hint; RESULT_MEMORY.
  * Source: BUbiNG's filter package and grammar. */
-#ifndef PARSE_FILTER_FILTER_H
-#define PARSE_FILTER_FILTER_H
+#pragma once
 
 #include "parse/filter/filter_types.h"
 
@@ -49,5 +48,3 @@ bool filter_matches(const Filter *filter, const FilterInput *input, FilterScratc
  * for `ragno why`. Errors as buffer_append. */
 Result filter_explain(const Filter *filter, const FilterInput *input, FilterScratch *scratch,
                       bool *matches, Buffer *out);
-
-#endif

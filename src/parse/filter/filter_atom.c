@@ -3,7 +3,6 @@
 #include <string.h>
 #include "base/memory/map.h"
 #include "base/core/hash.h"
-#include "parse/url/url.h"
 
 struct FilterSet {
     Map hosts; /* by the hash of their names */

@@ -3,8 +3,7 @@
  * What: the types are rows of the table in filter_tests.c; `matches` is a test of filter_tests.h.
  * Owns: regex and set; the items are in the arena of the filter.
  * Threads: immutable once the filter is compiled. */
-#ifndef PARSE_FILTER_FILTER_ATOM_H
-#define PARSE_FILTER_FILTER_ATOM_H
+#pragma once
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -107,5 +106,3 @@ struct Filter {
     FilterAtom *atoms; /* owned */
     size_t n_atoms;
 };
-
-#endif

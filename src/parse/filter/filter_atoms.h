@@ -2,8 +2,7 @@
  *
  * What: the table of atoms is in filter_tests.c.
  * Threads: constant. */
-#ifndef PARSE_FILTER_FILTER_ATOMS_H
-#define PARSE_FILTER_FILTER_ATOMS_H
+#pragma once
 
 #include "parse/filter/filter_atom.h"
 
@@ -44,5 +43,3 @@ const FilterAtomType *filter_atom_find(const char *name, size_t length);
 const char *filter_atom_nearest(const char *name, size_t length);
 
 const FilterAtomHelp *filter_atom_help(size_t i);
-
-#endif

@@ -3,8 +3,7 @@
  * What: one function for each kind of test, all of the signature of FilterAtomType.matches, and the
  * table that names them. The regular expressions' scratch is the caller's.
  * Threads: pure functions but for the scratch. */
-#ifndef PARSE_FILTER_FILTER_TESTS_H
-#define PARSE_FILTER_FILTER_TESTS_H
+#pragma once
 
 #include "parse/filter/filter_atom.h"
 
@@ -24,5 +23,3 @@ Result filter_regex_compile(FilterAtom *atom, char message[FILTER_REGEX_MESSAGE_
 
 /* The i-th type of atoms, or NULL behind the last. */
 const FilterAtomType *filter_atom_type(size_t i);
-
-#endif

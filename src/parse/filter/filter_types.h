@@ -3,8 +3,7 @@
  * What: the types that its parts share; filter.h has the functions.
  * Owns: what each comment says.
  * Threads: as filter.h says. */
-#ifndef PARSE_FILTER_FILTER_TYPES_H
-#define PARSE_FILTER_FILTER_TYPES_H
+#pragma once
 
 #include "parse/url/url.h"
 
@@ -75,5 +74,3 @@ void filter_scratch_delete(FilterScratch *scratch);
 /* How many matches were given up because a regular expression ran into its limit. Such an atom is
  * false; the operator should see the count. */
 uint64_t filter_scratch_given_up(const FilterScratch *scratch);
-
-#endif

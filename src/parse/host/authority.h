@@ -6,8 +6,7 @@
  * to parse it again (one look at the bytes up to the path).
  *
  * Threads: any; pure. */
-#ifndef PARSE_HOST_AUTHORITY_H
-#define PARSE_HOST_AUTHORITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ typedef struct Authority {
 Authority authority_of(const char *href, size_t length);
 /* Removes user information with its "@" in place. The new length; NUL-terminated like before. */
 size_t authority_strip(char *href, size_t length);
-
-#endif

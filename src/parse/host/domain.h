@@ -6,8 +6,7 @@
  * built-in copy, read-only and shared by all threads; there is nothing to load.
  * Owns: nothing; a Domain is a part of the host that it was taken from.
  * Threads: pure functions. */
-#ifndef PARSE_HOST_DOMAIN_H
-#define PARSE_HOST_DOMAIN_H
+#pragma once
 
 #include "parse/url/url.h"
 
@@ -31,5 +30,3 @@ const char *domain_list_sha1(void);
 
 /* Whether host is name or below it, at a label boundary ("a.b.example" is in "b.example"). */
 bool domain_contains(const char *name, size_t name_length, const char *host, size_t length);
-
-#endif

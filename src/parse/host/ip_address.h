@@ -5,8 +5,7 @@
  * shared, documentation, multicast, reserved, and IPv6 forms that carry an IPv4 address inside.
  * Threads: pure functions.
  * Source: RFC 6890 and successors. */
-#ifndef PARSE_HOST_IP_ADDRESS_H
-#define PARSE_HOST_IP_ADDRESS_H
+#pragma once
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -63,5 +62,3 @@ typedef struct IpPolicy {
 } IpPolicy;
 
 bool ip_policy_allows(const IpPolicy *policy, const IpAddress *address);
-
-#endif

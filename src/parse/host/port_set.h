@@ -7,8 +7,7 @@
  *
  * Threads: immutable once made; any thread may ask. Pure.
  * Source: fetch.spec.whatwg.org, section "Port blocking". */
-#ifndef PARSE_HOST_PORT_SET_H
-#define PARSE_HOST_PORT_SET_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ int port_read(const char **text);
 Result port_set_parse(PortSet *ports, const char *list, Buffer *error);
 /* Whether the set has a port. ports NULL means all ports that are not bad. */
 bool port_set_has(const PortSet *ports, uint16_t port);
-
-#endif

@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse/charset/charset.h"
 #include "parse/charset/charset_span.h"
-#include "parse/css/css.h"
 #include "parse/html/html_tree.h"
 #include "parse/html/html_parser.h"
 #include "parse/html/html_xml.h"

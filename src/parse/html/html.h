@@ -22,8 +22,7 @@
  * Owns: everything in a Page lives in the parser until the next parse.
  * Threads: an HtmlParser belongs to one thread and is reused page after page.
  * Errors: RESULT_MEMORY. */
-#ifndef PARSE_HTML_HTML_H
-#define PARSE_HTML_HTML_H
+#pragma once
 
 #include "parse/html/html_types.h"
 
@@ -69,5 +68,3 @@ Result html_pieces_end(HtmlParser *parser, Page *page);
  * it has none). LINK_TO_FEED: an alternate of the page (or "feed", which some write instead) whose
  * type is that of RSS or Atom, as the HTML standard has it for finding feeds. */
 unsigned html_link_flags(const char *rel, size_t rel_length, const char *type, size_t type_length);
-
-#endif

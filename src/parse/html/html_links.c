@@ -8,8 +8,6 @@
 #include "parse/charset/charset_span.h"
 #include "parse/text/entities.h"
 #include "parse/html/html_words.h"
-#include "parse/robots/robots_meta.h"
-#include "parse/text/skim_scan.h"
 #include "parse/html/html.h"
 
 /* ---- values ---- */

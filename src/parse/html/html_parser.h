@@ -3,16 +3,12 @@
  * What: html.c reads pages, html_parser.c makes links of
  * references.
  * Threads: an HtmlParser belongs to one. */
-#ifndef PARSE_HTML_HTML_PARSER_H
-#define PARSE_HTML_HTML_PARSER_H
+#pragma once
 
-#include "base/memory/arena.h"
 #include "parse/charset/charset.h"
 #include "parse/charset/charset_stream.h"
 #include "parse/html/html_tree_types.h"
-#include "parse/html/html_types.h"
 #include "parse/html/skim_stream.h"
-#include "parse/text/skim_token.h"
 #include "parse/text/digest.h"
 #include "parse/url/url.h"
 
@@ -114,5 +110,3 @@ struct HtmlParser {
     bool again;    /* the rest of this reading is of no use */
     Result status; /* the first failure */
 };
-
-#endif

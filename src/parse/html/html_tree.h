@@ -17,8 +17,7 @@
  * 2. depth > 0 if and only if a template or foreign content is open; the stack then begins with a
  *    template or a foreign element.
  * Source: html.spec.whatwg.org 13.2.6. */
-#ifndef PARSE_HTML_HTML_TREE_H
-#define PARSE_HTML_HTML_TREE_H
+#pragma once
 
 #include "parse/html/html_tree_types.h"
 
@@ -73,5 +72,3 @@ void html_css_sheet(HtmlTree *tree, const char *text, size_t length);
 void html_css_element(HtmlTree *tree, const char *text, size_t length, bool is_transient);
 /* The style attribute of an element, if it has one. */
 void html_css_attribute(HtmlTree *tree, const HtmlTag *tag);
-
-#endif

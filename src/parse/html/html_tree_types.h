@@ -3,13 +3,11 @@
  * What: the types that its parts share; html_tree.h has the functions.
  * Owns: what each comment says.
  * Threads: as html_tree.h says. */
-#ifndef PARSE_HTML_HTML_TREE_TYPES_H
-#define PARSE_HTML_HTML_TREE_TYPES_H
+#pragma once
 
 #include "base/memory/arena.h"
 #include "parse/css/css.h"
 #include "parse/html/html_types.h"
-#include "parse/text/html_tags.h"
 #include "parse/text/language_tag.h"
 #include "parse/text/link_text.h"
 #include "parse/text/skim_token.h"
@@ -125,5 +123,3 @@ static inline void html_tree_tell(HtmlTree *tree)
         tree->take(tree->take_context);
     }
 }
-
-#endif

@@ -3,8 +3,7 @@
  * What: the types that its parts share; html.h has the functions.
  * Owns: what each comment says.
  * Threads: as html.h says. */
-#ifndef PARSE_HTML_HTML_TYPES_H
-#define PARSE_HTML_HTML_TYPES_H
+#pragma once
 
 #include "base/core/result.h"
 #include "parse/text/numbers.h"
@@ -143,5 +142,3 @@ typedef struct HtmlInput {
     size_t url_length;
     HtmlLinkTaker taker;
 } HtmlInput;
-
-#endif

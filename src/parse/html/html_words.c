@@ -4,7 +4,6 @@
 
 #include "parse/html/html.h"
 #include "parse/http/http_header.h"
-#include "parse/text/skim_scan.h"
 
 bool html_next_word(HtmlSlice *list, HtmlSlice *word)
 {

@@ -2,8 +2,7 @@
  *
  * What: lists separated by white space, link types, and the URL of a refresh.
  * Threads: any; pure. */
-#ifndef PARSE_HTML_HTML_WORDS_H
-#define PARSE_HTML_HTML_WORDS_H
+#pragma once
 
 #include "base/core/ascii.h"
 #include "parse/html/html_tree_types.h"
@@ -27,5 +26,3 @@ static inline void html_trim(HtmlSlice *s)
 {
     ascii_trim(&s->bytes, &s->length);
 }
-
-#endif

@@ -7,10 +7,8 @@
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
 
-#include "base/memory/buffer.h"
 #include "parse/text/entities.h"
 #include "parse/html/html_tree.h"
-#include "parse/text/skim_scan.h"
 
 #define XML_SPACE   "http://www.w3.org/XML/1998/namespace"
 #define XHTML_SPACE "http://www.w3.org/1999/xhtml"

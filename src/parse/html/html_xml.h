@@ -7,12 +7,10 @@
  * and nothing is fetched.
  * Owns: libxml2's context, for the length of the call.
  * Threads: one. */
-#ifndef PARSE_HTML_HTML_XML_H
-#define PARSE_HTML_HTML_XML_H
+#pragma once
 
 #include <stdbool.h>
 
-#include "base/core/result.h"
 #include "parse/html/html_tree_types.h"
 
 /* Whether a Content-Type header says XML that may be XHTML; value may be NULL. */
@@ -21,5 +19,3 @@ bool html_xml_is_type(const char *content_type);
 /* Reads a whole text of clean UTF-8 into tree (after html_tree_begin). RESULT_INVALID: it is no
  * well-formed XHTML: begin again, and read it by the HTML rules. RESULT_MEMORY. */
 Result html_xml_read(const char *text, size_t length, HtmlTree *tree);
-
-#endif

@@ -3,7 +3,6 @@
 #include <assert.h>
 
 #include "base/core/bounds.h"
-#include "parse/text/skim_scan.h"
 
 /* A stream is always in one place (SkimPlace), which says what the front of its window belongs to.
  * Short tokens know two of them: skim_step reads a token in AT_TOKEN, and tell_tag goes to AT_RAW

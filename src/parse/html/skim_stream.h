@@ -11,8 +11,7 @@
  * Owns: what waits. The reader and its context are the caller's.
  * Threads: one.
  * Invariants: the slices that the reader is told live until it returns; tags are transient. */
-#ifndef PARSE_HTML_SKIM_STREAM_H
-#define PARSE_HTML_SKIM_STREAM_H
+#pragma once
 
 #include "base/memory/buffer.h"
 #include "parse/text/skim_token.h"
@@ -67,5 +66,3 @@ static inline const char *skim_stream_end_of_window(const SkimStream *stream)
 {
     return stream->window.data + stream->window.length;
 }
-
-#endif

@@ -14,8 +14,7 @@
  * Threads: a Decoder belongs to one thread.
  * Errors: a DecodeStatus; in all cases out holds what could be decoded.
  * Source: RFC 9110 section 8.4, RFC 9112 section 7.1, RFC 8878; what browsers forgive. */
-#ifndef PARSE_HTTP_DECODE_H
-#define PARSE_HTTP_DECODE_H
+#pragma once
 
 #include "parse/http/http_header.h"
 
@@ -91,5 +90,3 @@ DecodeStatus decode_content_stream(Decoder *decoder, const char *encoding, size_
  * ends it with DECODE_OK. */
 DecodeStatus decode_gzip_stream(Decoder *decoder, const char *raw, size_t length,
                                 DecodeBounds bounds, DecodeSink sink, void *context);
-
-#endif

@@ -8,8 +8,7 @@
  * Threads: pure functions.
  * Errors: RESULT_INVALID: not a header block.
  * Source: RFC 9110, 9111, 9112, 8288; the HTML standard for Refresh. */
-#ifndef PARSE_HTTP_HTTP_HEADER_H
-#define PARSE_HTTP_HTTP_HEADER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -127,5 +126,3 @@ typedef struct HttpFreshness {
 /* now_s: unix time at which the answer came. heuristic: the share of the time since Last-Modified
  * for which an answer that says nothing else counts as fresh; 0 = none. */
 HttpFreshness http_freshness_of(const HttpHeader *header, int64_t now_s, double heuristic);
-
-#endif

@@ -8,8 +8,7 @@
  * Threads: pure functions.
  * Source: Cloudflare, "Detect a Challenge Page response" (cf-mitigated); AWS WAF developer guide
  * (x-amzn-waf-action); Vercel, "Attack Challenge Mode" (x-vercel-mitigated); Anubis. */
-#ifndef PARSE_HTTP_HTTP_WALL_H
-#define PARSE_HTTP_HTTP_WALL_H
+#pragma once
 
 #include "parse/http/http_header.h"
 
@@ -28,5 +27,3 @@ typedef enum HttpWall {
 HttpWall http_wall_of(int status, const HttpHeader *header, const char *body, size_t length);
 /* "402", "403", "429", "challenge". */
 const char *http_wall_name(HttpWall wall);
-
-#endif

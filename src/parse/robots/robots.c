@@ -8,7 +8,6 @@
 #include "base/core/hash.h"
 #include "base/memory/array.h"
 #include "parse/host/authority.h"
-#include "parse/robots/robots_line.h"
 #include "parse/robots/robots_rules.h"
 #include "parse/url/url.h"
 

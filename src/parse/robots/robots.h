@@ -33,8 +33,7 @@
  * Errors: RESULT_MEMORY.
  * Source: RFC 9309; Google's parser where the RFC is silent. Request-rate and Visit-time (2.0.0):
  * the proposal in the robots mailing list of 17 October 1996, and robots.txt files in use. */
-#ifndef PARSE_ROBOTS_ROBOTS_H
-#define PARSE_ROBOTS_ROBOTS_H
+#pragma once
 
 #include "base/core/clock.h"
 #include "parse/robots/robots_types.h"
@@ -97,5 +96,3 @@ Result robots_add_licence(Robots *robots, UsagePlace place, const char *text, si
                           const RslReader *reader);
 /* Bytes of memory it occupies, for the frontier's budget. */
 size_t robots_bytes(const Robots *robots);
-
-#endif

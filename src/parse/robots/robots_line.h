@@ -6,8 +6,7 @@
  * misspellings count.
  * Threads: pure functions.
  * Source: RFC 9309 section 2.2; Google's parser. */
-#ifndef PARSE_ROBOTS_ROBOTS_LINE_H
-#define PARSE_ROBOTS_ROBOTS_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ bool robots_reader_next(RobotsReader *reader, RobotsLine *line);
 size_t robots_token_length(const char *value, size_t length);
 /* Whether a User-agent value means everybody: "*", alone or followed by junk that is no name. */
 bool robots_is_any_agent(const char *value, size_t length);
-
-#endif

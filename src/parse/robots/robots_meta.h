@@ -9,8 +9,7 @@
  * on the page is not to be had any more. Everything else ("all", "max-snippet: 5") changes nothing.
  *
  * Threads: pure functions. */
-#ifndef PARSE_ROBOTS_ROBOTS_META_H
-#define PARSE_ROBOTS_ROBOTS_META_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ int64_t robots_meta_end(const char *content, size_t length);
 unsigned robots_meta_header(const char *value, size_t length, const char *agent);
 /* The unavailable_after in one X-Robots-Tag value that is for agent, as robots_meta_end. */
 int64_t robots_meta_header_end(const char *value, size_t length, const char *agent);
-
-#endif

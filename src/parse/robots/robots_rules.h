@@ -4,8 +4,7 @@
  * first (robots.h).
  * Owns: its patterns.
  * Threads: immutable once built. */
-#ifndef PARSE_ROBOTS_ROBOTS_RULES_H
-#define PARSE_ROBOTS_ROBOTS_RULES_H
+#pragma once
 
 #include <string.h>
 
@@ -209,5 +208,3 @@ Result robots_rules_add_usage(Robots *robots, const char *path, size_t length,
                               const UsageStatement *statement);
 /* Puts all rules in the order in which they are asked; once, after the last was added. */
 void robots_rules_sort(Robots *robots);
-
-#endif

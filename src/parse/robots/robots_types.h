@@ -3,8 +3,7 @@
  * What: the types that its parts share; robots.h has the functions.
  * Owns: what each comment says.
  * Threads: as robots.h says. */
-#ifndef PARSE_ROBOTS_ROBOTS_TYPES_H
-#define PARSE_ROBOTS_ROBOTS_TYPES_H
+#pragma once
 
 #include "parse/usage/usage.h"
 
@@ -41,5 +40,3 @@ typedef struct RobotsAllowance {
 #define ROBOTS_MAX_USAGES   1000u /* statements about usage; more are left out */
 #define ROBOTS_TDM_FILE     "/.well-known/tdmrep.json"
 #define ROBOTS_TDM_PATH     2048u /* bytes of a location of tdmrep.json that are looked at */
-
-#endif

@@ -15,8 +15,7 @@
  * Threads: a SitemapParser belongs to one thread.
  * Errors: RESULT_MEMORY, RESULT_LIMIT; what is wrong with entries is counted in the report.
  * Source: sitemaps.org, RSS 2.0, RFC 4287. */
-#ifndef PARSE_SITEMAP_SITEMAP_H
-#define PARSE_SITEMAP_SITEMAP_H
+#pragma once
 
 #include "parse/sitemap/sitemap_types.h"
 
@@ -29,5 +28,3 @@ void sitemap_parser_delete(SitemapParser *parser);
  * sink got what came before. RESULT_MEMORY. */
 Result sitemap_parse(SitemapParser *parser, const SitemapInput *input, SitemapSink sink,
                      void *context, SitemapReport *report);
-
-#endif

@@ -3,10 +3,8 @@
  * What: the types that its parts share; sitemap.h has the functions.
  * Owns: what each comment says.
  * Threads: as sitemap.h says. */
-#ifndef PARSE_SITEMAP_SITEMAP_TYPES_H
-#define PARSE_SITEMAP_SITEMAP_TYPES_H
+#pragma once
 
-#include "base/core/words.h"
 #include "parse/url/url.h"
 
 typedef enum SitemapKind {
@@ -100,5 +98,3 @@ const char *sitemap_frequency_name(SitemapFrequency frequency);
 double sitemap_hint_factor(const SitemapEntry *entry, int64_t now_s);
 /* W3C dates ("2005", "2005-01", "2005-01-01", "2005-01-01T10:00:00.5+01:00") and those of RSS. */
 bool sitemap_date(const char *text, size_t length, int64_t *unix_s);
-
-#endif

@@ -7,9 +7,7 @@
 
 #include "base/core/ascii.h"
 #include "base/core/bounds.h"
-#include "parse/http/http_header.h"
 #include "parse/text/entities.h"
-#include "parse/text/skim_scan.h"
 
 /* Three depths say where the reader is. depth is that of the innermost open element: 0 before the
  * root, whose name decides about the kind of file, and when the root ends the reader stops

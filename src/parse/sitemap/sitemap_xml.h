@@ -12,14 +12,12 @@
  * Owns: a SitemapParser owns everything but the sink's context and the report.
  * Threads: the one that the parser belongs to.
  * Errors: in SitemapParser.result; what is wrong with an entry is counted in the report. */
-#ifndef PARSE_SITEMAP_SITEMAP_XML_H
-#define PARSE_SITEMAP_SITEMAP_XML_H
+#pragma once
 
 #include "parse/charset/charset_stream.h"
 #include "parse/html/skim_stream.h"
 #include "parse/http/decode.h"
 #include "parse/sitemap/sitemap_types.h"
-#include "parse/url/url.h"
 
 /* What the text between two tags is collected for. */
 typedef enum SitemapField {
@@ -94,5 +92,3 @@ void sitemap_field_append(SitemapParser *parser, SitemapField field, const char 
                           size_t length);
 /* The entry, a line of text, which may be no address at all, is complete. */
 void sitemap_entry_end_line(SitemapParser *parser);
-
-#endif

@@ -20,8 +20,7 @@
  * (1.25 bytes for each byte read).
  * Threads: a Digest belongs to one thread and is reused.
  * Errors: RESULT_MEMORY. */
-#ifndef PARSE_TEXT_DIGEST_H
-#define PARSE_TEXT_DIGEST_H
+#pragma once
 
 #include "base/core/hash.h"
 #include "base/core/result.h"
@@ -105,5 +104,3 @@ void digest_frame(Digest *digest, const char *src, size_t length);
 DigestResult digest_finish(Digest *digest);
 /* Gives memory back beyond keep_bytes. */
 void digest_trim(Digest *digest, size_t keep_bytes);
-
-#endif

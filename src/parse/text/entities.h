@@ -3,8 +3,7 @@
  * What: by the HTML standard's rules for text and for the values of attributes.
  * Threads: pure functions.
  * Source: html.spec.whatwg.org 13.2.5.72 and behind. */
-#ifndef PARSE_TEXT_ENTITIES_H
-#define PARSE_TEXT_ENTITIES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ size_t entity_read(const char *p, size_t length, bool attribute, char value[ENTI
 /* Decodes all references of a text into out (ENTITY_ROOM(length) bytes; may not overlap); returns
  * how many bytes were written. CR and CR LF become LF; nothing else is changed. */
 size_t entity_decode(const char *text, size_t length, bool attribute, char *out);
-
-#endif

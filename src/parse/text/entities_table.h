@@ -2,8 +2,7 @@
  *
  * What: sorted names with their values in UTF-8.
  * Threads: any; constant. */
-#ifndef PARSE_TEXT_ENTITIES_TABLE_H
-#define PARSE_TEXT_ENTITIES_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ typedef struct EntityRow {
 extern const EntityRow entity_rows[ENTITY_ROWS];
 /* Where the names that begin with A-Z, a-z begin; the last element is ENTITY_ROWS. */
 extern const uint16_t entity_first[53];
-
-#endif

@@ -5,8 +5,7 @@
  * bytes are told apart by a hash of their bytes.
  * Threads: pure functions.
  * Source: html.spec.whatwg.org 13.2. */
-#ifndef PARSE_TEXT_HTML_TAGS_H
-#define PARSE_TEXT_HTML_TAGS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -301,5 +300,3 @@ static inline HtmlAttributeId html_attribute_of_key(uint64_t key)
     unsigned slot = html_attribute_slots[key * HTML_ATTR_MULTIPLIER >> HTML_ATTR_SHIFT];
     return html_attribute_keys[slot] == key ? (HtmlAttributeId)slot : HTML_ATTRS;
 }
-
-#endif

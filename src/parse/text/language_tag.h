@@ -3,8 +3,7 @@
  * What: letters, digits and hyphens, in lower case, as BCP 47 allows them.
  * Threads: any; pure.
  * Source: RFC 5646. */
-#ifndef PARSE_TEXT_LANGUAGE_TAG_H
-#define PARSE_TEXT_LANGUAGE_TAG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@
 /* White space around it does not count. False: the text is no tag, or a longer one, or several; tag
  * is "" then. */
 bool language_tag_read(const char *text, size_t length, char tag[LANGUAGE_TAG_BYTES]);
-
-#endif

@@ -9,8 +9,7 @@
  * Owns: its buffer; slices lie in it until more is added.
  * Threads: one.
  * Errors: without memory text is missing. */
-#ifndef PARSE_TEXT_LINK_TEXT_H
-#define PARSE_TEXT_LINK_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -49,5 +48,3 @@ void link_text_forget(LinkText *words);
 /* The text between two positions, and that with what is around it. */
 LinkTextSlice link_text_anchor(const LinkText *words, uint32_t from, uint32_t to);
 LinkTextSlice link_text_around(const LinkText *words, uint32_t from, uint32_t to);
-
-#endif

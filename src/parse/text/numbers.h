@@ -14,8 +14,7 @@
  *
  * Owns: nothing. Pure functions; a list belongs to one thread.
  * Bounds: a page's numbers behind the first NUMBERS_MAX are not looked at; 5 bytes for each. */
-#ifndef PARSE_TEXT_NUMBERS_H
-#define PARSE_TEXT_NUMBERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ bool numbers_learn(const NumberList *numbers, uint8_t *history, size_t *length);
 
 /* The content hash of the page, as of the history's epoch. */
 uint64_t numbers_mix(uint64_t hash, const uint8_t *history, size_t length);
-
-#endif

@@ -15,8 +15,7 @@
  * Owns: nothing; pure functions.
  * Source: A. Broder 1997; P. Li, A. Owen, C.-H. Zhang 2012 (one permutation, and its estimate
  * beside empty bins); A. Shrivastava, P. Li 2014 (empty bins of bands by rotation). */
-#ifndef PARSE_TEXT_SKETCH_H
-#define PARSE_TEXT_SKETCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ TextSketch sketch_of_bins(const SketchBins *bins, uint64_t n_words);
 double sketch_similarity(const TextSketch *a, const TextSketch *b);
 /* The key of a band, 0 to SKETCH_BANDS - 1. */
 uint64_t sketch_band(const TextSketch *sketch, unsigned band);
-
-#endif

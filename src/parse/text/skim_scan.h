@@ -2,8 +2,7 @@
  *
  * What: SSE2 where there is SSE2, plain loops elsewhere.
  * Threads: pure functions. */
-#ifndef PARSE_TEXT_SKIM_SCAN_H
-#define PARSE_TEXT_SKIM_SCAN_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -161,5 +160,3 @@ static inline const char *find_pair(const char *p, const char *end, char first, 
     }
     return end - p > 1 ? p : end;
 }
-
-#endif

@@ -16,8 +16,7 @@
  * (parse/charset/charset.h), with any content: nothing fails.
  * Owns: nothing; slices lie in the text.
  * Threads: pure but for the reader; linear in the length of the text. */
-#ifndef PARSE_TEXT_SKIM_TOKEN_H
-#define PARSE_TEXT_SKIM_TOKEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -245,5 +244,3 @@ SKIM_INLINE void skim_tokens(const char *text, size_t length, const SkimReader *
         p = next < end ? skim_markup(next, end, reader, context, &tag) : end;
     }
 }
-
-#endif

@@ -3,8 +3,7 @@
  * What: what follows from them (throttling a pattern that yields nothing new, parking it) is
  * decided elsewhere. Paths are as in Url.href: they begin with "/" and have no dot segments.
  * Threads: pure functions. */
-#ifndef PARSE_TRAP_TRAP_H
-#define PARSE_TRAP_TRAP_H
+#pragma once
 
 #include "base/core/hash.h"
 #include "parse/url/url.h"
@@ -58,5 +57,3 @@ Result trap_pattern(const Url *url, Buffer *out);
  * take turns, as those of a session do. The text is start..end; p may be at any place of it. Linear
  * in the length of the word. */
 size_t trap_identifier(const char *start, const char *p, const char *end);
-
-#endif

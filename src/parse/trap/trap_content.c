@@ -6,7 +6,6 @@
 #endif
 
 #include "base/core/ascii.h"
-#include "base/core/hash.h"
 #include "parse/text/skim_scan.h"
 #include "parse/trap/trap.h"
 

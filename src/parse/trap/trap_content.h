@@ -16,8 +16,7 @@
  * The hash is good for comparing pages of one process; it is kept nowhere.
  *
  * Threads: pure functions. */
-#ifndef PARSE_TRAP_TRAP_CONTENT_H
-#define PARSE_TRAP_TRAP_CONTENT_H
+#pragma once
 
 #include "parse/url/url.h"
 
@@ -28,5 +27,3 @@
 bool trap_content_is_due(const Url *url);
 /* The hash of a page with this URL. Never 0. */
 uint64_t trap_content_hash(const Url *url, const char *body, size_t length);
-
-#endif

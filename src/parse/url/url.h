@@ -20,8 +20,7 @@
  * Errors: RESULT_INVALID (not an http or https URL), RESULT_LIMIT, RESULT_MEMORY; the Url is then
  * empty.
  * Source: url.spec.whatwg.org; UTS 46 for host names. */
-#ifndef PARSE_URL_URL_H
-#define PARSE_URL_URL_H
+#pragma once
 
 #include "parse/url/url_types.h"
 
@@ -63,5 +62,3 @@ Result url_parse_in_document(Url *out, const Url *base, const char *input, size_
 /* "http://host:81": scheme and authority without userinfo, what a visit state is named by.
  * Appends to out; errors as buffer_append. */
 Result url_origin(const Url *url, Buffer *out);
-
-#endif

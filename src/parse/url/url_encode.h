@@ -4,8 +4,7 @@
  * Threads: pure functions.
  * Errors: RESULT_MEMORY.
  * Source: url.spec.whatwg.org, "Percent-encoded bytes". */
-#ifndef PARSE_URL_URL_ENCODE_H
-#define PARSE_URL_URL_ENCODE_H
+#pragma once
 
 #include "base/memory/base64.h"
 #include "parse/url/url_types.h"
@@ -56,5 +55,3 @@ bool url_encode_is_clean(const char *input, size_t length);
 size_t url_encode_clean(const char *input, size_t length, char *out);
 /* Decodes one code point of valid UTF-8. */
 uint32_t url_utf8_next(const char **p);
-
-#endif

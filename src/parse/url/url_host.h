@@ -5,12 +5,9 @@
  * Threads: pure functions.
  * Errors: RESULT_INVALID, RESULT_LIMIT, RESULT_MEMORY.
  * Source: url.spec.whatwg.org, "Host parsing". */
-#ifndef PARSE_URL_URL_HOST_H
-#define PARSE_URL_URL_HOST_H
+#pragma once
 
 #include "parse/url/url_types.h"
 
 /* Parses a host as written (not empty, valid UTF-8) and appends its serialisation. */
 Result url_host_append(Url *out, const char *input, size_t length);
-
-#endif

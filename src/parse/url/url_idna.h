@@ -6,12 +6,9 @@
  * Threads: pure functions.
  * Errors: RESULT_INVALID, RESULT_LIMIT (longer than any name can be), RESULT_MEMORY.
  * Source: unicode.org/reports/tr46; RFC 3492 (Punycode); RFC 5892, 5893. */
-#ifndef PARSE_URL_URL_IDNA_H
-#define PARSE_URL_URL_IDNA_H
+#pragma once
 
 #include "parse/url/url_types.h"
 
 /* Appends the ASCII form of a valid UTF-8 domain that is not all ASCII. */
 Result url_idna_append(Url *out, const char *domain, size_t length);
-
-#endif

@@ -18,8 +18,7 @@
  * Owns: nothing.
  * Threads: pure functions.
  * Errors: those of the Buffer. */
-#ifndef PARSE_URL_URL_KEY_H
-#define PARSE_URL_URL_KEY_H
+#pragma once
 
 #include "parse/url/url_types.h"
 
@@ -32,5 +31,3 @@ typedef struct UrlKeyOptions {
 
 /* Appends the key. options may be NULL: all off. Errors as buffer_append; out is as before then. */
 Result url_key(const Url *url, const UrlKeyOptions *options, Buffer *out);
-
-#endif

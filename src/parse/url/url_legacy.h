@@ -4,8 +4,7 @@
  * Threads: any; each call opens its own iconv descriptor.
  * Errors: RESULT_MEMORY.
  * Source: WHATWG Encoding and URL standards. */
-#ifndef PARSE_URL_URL_LEGACY_H
-#define PARSE_URL_URL_LEGACY_H
+#pragma once
 
 #include "parse/url/url_types.h"
 
@@ -14,5 +13,3 @@
 bool url_legacy_applies(const char *encoding);
 /* Appends the query in such an encoding, percent-encoded. */
 Result url_legacy_append(Url *out, const char *query, size_t length, const char *encoding);
-
-#endif

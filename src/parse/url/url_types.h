@@ -3,8 +3,7 @@
  * What: the types that its parts share; url.h has the functions.
  * Owns: what each comment says.
  * Threads: as url.h says. */
-#ifndef PARSE_URL_URL_TYPES_H
-#define PARSE_URL_URL_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ typedef struct Url {
 void url_init(Url *url);
 /* Frees the string; the Url is empty afterwards and may be used again. */
 void url_destroy(Url *url);
-
-#endif

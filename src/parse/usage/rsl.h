@@ -34,10 +34,8 @@
  * (its status and abstract); of the Recommendation's sections 3.1.1, 3.3 to 3.7 and 3.12, with
  * errata to August 2026, only what others say of them, with the numbers of the sections. Where
  * these leave something open, less is allowed. */
-#ifndef PARSE_USAGE_RSL_H
-#define PARSE_USAGE_RSL_H
+#pragma once
 
-#include "base/core/words.h"
 #include "parse/usage/usage.h"
 
 /* clang-format off */
@@ -67,5 +65,3 @@ typedef Result RslSink(void *context, const char *path, size_t length,
  * before is not all. RESULT_MEMORY. */
 Result rsl_read(const char *text, size_t length, const RslReader *reader, RslSink *sink,
                 void *context);
-
-#endif

@@ -22,8 +22,7 @@
  * Threads: pure functions.
  * Source: draft-ietf-aipref-vocab and -attach; contentsignals.org; the TDM Reservation Protocol of
  * W3C's community group; DeviantArt's noai. */
-#ifndef PARSE_USAGE_USAGE_H
-#define PARSE_USAGE_USAGE_H
+#pragma once
 
 #include "parse/http/http_header.h"
 
@@ -139,5 +138,3 @@ typedef struct UsageRules {
 
 /* RESULT_INVALID: error says what is wrong. */
 Result usage_rules_parse(const char *text, UsageRules *rules, Buffer *error);
-
-#endif

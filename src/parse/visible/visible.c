@@ -3,12 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/arena.h"
 #include "parse/charset/charset.h"
 #include "parse/charset/charset_span.h"
 #include "parse/html/html_words.h"
 #include "parse/html/html_xml.h"
-#include "parse/text/skim_token.h"
 #include "parse/text/entities.h"
 #include "parse/url/url.h"
 #include "parse/visible/visible_main.h"

@@ -15,8 +15,7 @@
  * Owns: a VisiblePage borrows from its reader until the next page is read.
  * Threads: a reader belongs to one thread.
  * Errors: RESULT_MEMORY; whatever the page holds is data. */
-#ifndef PARSE_VISIBLE_VISIBLE_H
-#define PARSE_VISIBLE_VISIBLE_H
+#pragma once
 
 #include "parse/visible/visible_data.h"
 #include "parse/visible/visible_style.h"
@@ -78,5 +77,3 @@ VisibleHeading visible_heading(const VisibleReader *reader, size_t i);
  * (visible_markdown.h); the reader has options.markdown, and the page's body and URL are still
  * there. */
 Result visible_page_markdown(VisibleReader *reader, Buffer *out);
-
-#endif

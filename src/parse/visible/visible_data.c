@@ -3,12 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/ascii.h"
 #include "base/memory/array.h"
 #include "base/memory/json_writer.h"
 #include "parse/html/html_words.h"
 #include "parse/text/entities.h"
-#include "parse/text/skim_scan.h"
 
 #define DATA_STEPS UINT64_C(20000000)
 #define DATA_DEPTH 12u                /* items within items: three levels of JSON each */

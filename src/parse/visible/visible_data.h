@@ -20,8 +20,7 @@
  * Threads: belongs to one thread.
  * Errors: without memory lists are not complete, and failed is set.
  * Source: html.spec.whatwg.org 5 (microdata), 5.4.1 (its JSON); ogp.me; json-ld.org. */
-#ifndef PARSE_VISIBLE_VISIBLE_DATA_H
-#define PARSE_VISIBLE_VISIBLE_DATA_H
+#pragma once
 
 #include "base/memory/buffer.h"
 #include "parse/text/skim_token.h"
@@ -85,5 +84,3 @@ void visible_data_end(VisibleData *data);
 
 /* The name of a column of tables: "json_ld". */
 const char *visible_data_name(VisibleDataKind kind);
-
-#endif

@@ -11,7 +11,6 @@
 #include "base/core/ascii.h"
 #include "parse/text/entities.h"
 #include "parse/url/url_encode.h"
-#include "parse/text/skim_scan.h"
 
 #define SPARE 64 /* blocks of 16 are written past the end */
 

@@ -14,10 +14,8 @@
  * Errors: RESULT_MEMORY, at visible_lines_begin only.
  * Source: CSS Text 3 (4.1, 4.3); the HTML standard, innerText (3.2.7); Chromium where the standards
  * leave it open, by tests/interop/browser_text.py. */
-#ifndef PARSE_VISIBLE_VISIBLE_LINES_H
-#define PARSE_VISIBLE_VISIBLE_LINES_H
+#pragma once
 
-#include "parse/text/html_tags.h"
 #include "parse/visible/visible_style.h"
 
 /* What stands between the text that was written and the next. */
@@ -158,5 +156,3 @@ void visible_marks_block(VisibleMarks *marks, size_t at, uint32_t area);
 
 /* The text of a mark without white space at its ends: *start and *end of it. */
 void visible_marks_trim(const char *text, uint32_t *start, uint32_t *end);
-
-#endif

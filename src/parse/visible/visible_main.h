@@ -17,8 +17,7 @@
  * How well it does: tests/interop/main_text.py, on pages of more than 20 generators.
  * Owns: nothing; scratch memory is the caller's.
  * Threads: pure. */
-#ifndef PARSE_VISIBLE_VISIBLE_MAIN_H
-#define PARSE_VISIBLE_VISIBLE_MAIN_H
+#pragma once
 
 #include "parse/visible/visible_lines.h"
 
@@ -49,5 +48,3 @@ void visible_main_destroy(VisibleMain *main);
 void visible_main_trim(VisibleMain *main, size_t keep_bytes);
 /* Finds the main text in a text whose blocks and areas are in marks. RESULT_MEMORY. */
 Result visible_main_find(VisibleMain *main, const char *text, const VisibleMarks *marks);
-
-#endif

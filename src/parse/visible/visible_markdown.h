@@ -9,8 +9,7 @@
  * Threads: pure.
  * Errors: those of the buffer.
  * Source: CommonMark 0.31; tables and fenced code as in GitHub Flavored Markdown 0.29. */
-#ifndef PARSE_VISIBLE_VISIBLE_MARKDOWN_H
-#define PARSE_VISIBLE_VISIBLE_MARKDOWN_H
+#pragma once
 
 #include "base/memory/buffer.h"
 #include "parse/visible/visible_lines.h"
@@ -28,5 +27,3 @@ typedef struct VisibleMarkdown {
 } VisibleMarkdown;
 
 Result visible_markdown_write(const VisibleMarkdown *page, Buffer *out);
-
-#endif

@@ -13,8 +13,7 @@
  * Threads: a sheet that was read is constant.
  * Errors: RESULT_MEMORY as NULL. Text of any kind is a style sheet.
  * Source: CSS Syntax 3, Selectors 4, Cascade 5, Media Queries 4. */
-#ifndef PARSE_VISIBLE_VISIBLE_SHEET_H
-#define PARSE_VISIBLE_VISIBLE_SHEET_H
+#pragma once
 
 #include "base/memory/arena.h"
 #include "base/memory/map.h"
@@ -145,5 +144,3 @@ bool visible_sheet_has_media(const char *p, const char *end);
 /* What a class (kind '.') or an id ('#') is known by, and where rules are filed (kind 0: a tag). */
 uint64_t visible_sheet_hash(HtmlSlice name, char kind);
 MapKey visible_sheet_key(uint64_t hash, char kind);
-
-#endif

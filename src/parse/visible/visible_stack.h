@@ -12,14 +12,11 @@
  * for text in it (state, white), so that popping an element restores what held around it.
  *  2. n_open[id] is how many HTML elements of that id are there.
  *  3. Text is seen if and only if visible_stack_state is 0. */
-#ifndef PARSE_VISIBLE_VISIBLE_STACK_H
-#define PARSE_VISIBLE_VISIBLE_STACK_H
+#pragma once
 
 #include "parse/html/html_tree.h"
-#include "parse/text/html_tags.h"
 #include "parse/visible/visible_data.h"
 #include "parse/visible/visible_lines.h"
-#include "parse/visible/visible_style.h"
 
 /* Visible box: what each element of HTML is in the layout of a page, and which end tags it implies.
  *
@@ -132,5 +129,3 @@ static inline const VisibleNode *visible_stack_top(const VisibleStack *stack)
 {
     return stack->depth == 0 ? NULL : &stack->nodes[stack->depth - 1];
 }
-
-#endif

@@ -20,11 +20,8 @@
  *     more (is_over): the time that a page takes stays linear in its length.
  * Errors: without memory a sheet or an element is missing, and failed is set.
  * Source: CSS Syntax 3, Selectors 4, Cascade 5, Media Queries 4. */
-#ifndef PARSE_VISIBLE_VISIBLE_STYLE_H
-#define PARSE_VISIBLE_VISIBLE_STYLE_H
+#pragma once
 
-#include "base/memory/map.h"
-#include "parse/text/skim_token.h"
 #include "parse/visible/visible_sheet.h"
 
 #define VISIBLE_SHEETS_BYTES ((size_t)16 << 20)
@@ -93,5 +90,3 @@ void visible_styles_root(VisibleStyles *styles, uint32_t element, const HtmlTag 
  * of the first two. */
 void visible_styles_of(VisibleStyles *styles, uint32_t element, const HtmlTag *tag,
                        VisibleStyle *style);
-
-#endif

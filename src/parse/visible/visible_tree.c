@@ -1,8 +1,5 @@
 #include "parse/visible/visible_tree.h"
 
-#include "parse/html/html_tree.h"
-#include "parse/text/skim_scan.h"
-
 void visible_tree_begin(VisibleTree *tree, VisibleLines *lines, VisibleMarks *marks,
                         VisibleStyles *styles, VisibleData *data, bool is_xml)
 {

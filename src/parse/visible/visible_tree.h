@@ -14,8 +14,7 @@
  * (browsers put them before the table); a formatting element that a block closes is not opened
  * again behind the block; there is no quirks mode, so a table ends a paragraph.
  * Source: html.spec.whatwg.org 13.2.6. */
-#ifndef PARSE_VISIBLE_VISIBLE_TREE_H
-#define PARSE_VISIBLE_VISIBLE_TREE_H
+#pragma once
 
 #include "parse/visible/visible_stack.h"
 
@@ -52,5 +51,3 @@ void visible_tree_end(VisibleTree *tree);
 bool visible_tree_is_foreign(const VisibleTree *tree);
 /* Whether the elements here belong to the document and not to a template. */
 bool visible_tree_in_document(const VisibleTree *tree);
-
-#endif

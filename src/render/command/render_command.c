@@ -11,11 +11,8 @@
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
-#include "parse/filter/filter.h"
-#include "parse/http/http_header.h"
 #include "render/crawl_source.h"
 #include "render/desk/render_desk.h"
-#include "store/pages/page_db_read.h"
 
 #define RENDER_COMMAND_PIECE  64u                /* pages of one transaction, while jobs are made */
 #define RENDER_COMMAND_WAIT   200                /* ms between two looks whether all is done */

@@ -7,9 +7,6 @@
  * lack is scheduled, and they wait until the crawl has gone on.
  * Threads: main, and those of the desk and of import_store.h.
  * Errors: exit statuses (crawl/exit_status.h). */
-#ifndef RENDER_COMMAND_RENDER_COMMAND_H
-#define RENDER_COMMAND_RENDER_COMMAND_H
+#pragma once
 
 int render_main(int argc, char **argv);
-
-#endif

@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "base/core/bounds.h"
-#include "base/thread/log.h"
 #include "base/thread/thread.h"
 #include "render/crawl_source.h"
-#include "rules/config_words.h"
 
 #define DESK_LOOK_MS 100   /* between two looks at the table, when there is nothing to do */
 #define DESK_LACKING 64u   /* jobs whose requisites are looked at for one that is taken */

@@ -29,14 +29,10 @@
  * Owns: its memory of jobs under way. Table, database and configuration are borrowed.
  * Threads: all functions but those of turns lock.
  * Invariants: a job is taken by one thread at a time, and again only when ingest has changed it. */
-#ifndef RENDER_DESK_DESK_JOBS_H
-#define RENDER_DESK_DESK_JOBS_H
+#pragma once
 
 #include <stdatomic.h>
 
-#include "base/core/clock.h"
-#include "base/memory/map.h"
-#include "base/thread/mutex.h"
 #include "render/render_table.h"
 #include "rules/config.h"
 #include "store/pages/page_db_read.h"
@@ -143,5 +139,3 @@ bool desk_jobs_are_idle(DeskJobs *jobs);
 /* Whether the crawl is not over for their sake: those that lack something count as well, since at
  * the end they are rendered without. */
 bool desk_jobs_hold(DeskJobs *jobs);
-
-#endif

@@ -10,8 +10,7 @@
  * Threads: one.
  * Errors: RESULT_MEMORY of guesses_init; a page about which nothing can be guessed has no guesses.
  */
-#ifndef RENDER_DESK_GUESSES_H
-#define RENDER_DESK_GUESSES_H
+#pragma once
 
 #include "parse/html/html.h"
 #include "render/crawl_source.h"
@@ -58,5 +57,3 @@ typedef enum GuessesEnd {
  * lacked. was_asked: they were fetched for its sake, and now it has been rendered. */
 Result guesses_tell(const Guesses *guesses, const char *url, const Buffer *lacking, GuessesEnd end,
                     bool was_asked, Buffer *lessons);
-
-#endif

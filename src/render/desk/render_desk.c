@@ -6,13 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/thread/log.h"
 #include "base/thread/thread.h"
-#include "parse/http/http_header.h"
 #include "render/desk/desk_jobs.h"
 #include "render/desk/guesses.h"
-#include "render/page_verdict.h"
-#include "rules/config_words.h"
 
 #define DESK_ANSWER_BYTES ((size_t)16 << 20) /* of answers that a thread keeps */
 #define DESK_TRIES        2u                 /* browsers that a page may end */

@@ -17,14 +17,12 @@
  * Owns: its threads and their browsers. Table, database and parsing are borrowed.
  * Threads: main makes, starts, stops and deletes it; render_desk_holds is ingest's.
  * Invariants: a job is taken by one thread at a time, and again only when ingest has changed it. */
-#ifndef RENDER_DESK_RENDER_DESK_H
-#define RENDER_DESK_RENDER_DESK_H
+#pragma once
 
 #include "ingest/batch/ingest_chore.h"
 #include "page/parsing.h"
 #include "render/render_table.h"
 #include "render/renderer.h"
-#include "rules/config.h"
 
 #define RENDER_DESK_BROWSERS 32u
 
@@ -55,5 +53,3 @@ void render_desk_delete(RenderDesk *desk); /* NULL is allowed */
 bool render_desk_is_idle(RenderDesk *desk);
 /* A chore that never runs: it says that the crawl is not over while pages are to be rendered. */
 IngestChore render_desk_chore(RenderDesk *desk);
-
-#endif

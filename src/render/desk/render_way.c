@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/hash.h"
 #include "ingest/page/host_groups.h"
 #include "ingest/page/page_way.h"
 #include "parse/trap/trap.h"
 #include "render/crawl_source.h"
 #include "render/render_forms.h"
-#include "store/pages/page_db_read.h"
 
 #define WAY_PATTERN 1024 /* bytes of a pattern of paths */
 

@@ -16,13 +16,9 @@
  * Owns: scratch.
  * Threads: ingest.
  * Errors: those of the table and of PageDB: the batch is tried again or given up (page_way.h). */
-#ifndef RENDER_DESK_RENDER_WAY_H
-#define RENDER_DESK_RENDER_WAY_H
+#pragma once
 
 #include "ingest/batch/ingest_batch.h"
-#include "parse/url/url.h"
-#include "render/render_table.h"
-#include "rules/config.h"
 
 typedef struct RenderWay {
     RenderTable *table; /* borrowed */
@@ -43,5 +39,3 @@ Result render_way_consider(RenderWay *way, MDB_txn *txn, uint64_t page, const ch
                            PageNeed need, uint8_t weight, uint32_t signs, bool *wanted);
 /* For IngestOptions; the way must outlive the ingest thread. */
 IngestRendering render_way_hooks(RenderWay *way);
-
-#endif

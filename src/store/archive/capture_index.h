@@ -10,8 +10,7 @@
  * Threads: writer: the one with the write transaction. Readers: any thread with a read transaction
  * of its own.
  * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO; RESULT_NOT_FOUND. */
-#ifndef STORE_ARCHIVE_CAPTURE_INDEX_H
-#define STORE_ARCHIVE_CAPTURE_INDEX_H
+#pragma once
 
 #include <lmdb.h>
 
@@ -95,5 +94,3 @@ typedef struct PayloadReader {
     PageDB *db;
 } PayloadReader;
 Result payload_index_find(void *reader, const WarcDigest *payload, WarcOriginal *original);
-
-#endif

@@ -24,8 +24,7 @@
  * Errors: after RESULT_FULL nothing is lost: what could not be written is kept (the write buffer
  * and one group at most) and nothing more is taken. Make room and call again.
  * Source: ISO 28500:2017, annexes. */
-#ifndef STORE_ARCHIVE_WARC_H
-#define STORE_ARCHIVE_WARC_H
+#pragma once
 
 #include "store/archive/warc_types.h"
 
@@ -54,5 +53,3 @@ Result warc_sync(Warc *warc, WarcEnd *end);
 /* The transaction with the last warc_sync's end is committed: finishes the files that are ended.
  * Failures (a full disk) are logged and tried again by the next call. */
 Result warc_committed(Warc *warc);
-
-#endif

@@ -11,7 +11,6 @@
 
 #include "base/memory/array.h"
 #include "base/thread/log.h"
-#include "store/cdxj/cdxj.h"
 #include "store/archive/warc_reader.h"
 #include "store/lmdb/lmdb_result.h"
 

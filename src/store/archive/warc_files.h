@@ -6,13 +6,11 @@
  * Owns: a list owns its names.
  * Threads: the one that writes; lists any.
  * Errors: RESULT_IO, RESULT_FULL, RESULT_MEMORY, RESULT_DAMAGED; logged with their file. */
-#ifndef STORE_ARCHIVE_WARC_FILES_H
-#define STORE_ARCHIVE_WARC_FILES_H
+#pragma once
 
 #include <lmdb.h>
 
 #include "store/archive/warc_types.h"
-#include "store/warc/warc_head.h"
 
 /* One file found in a directory. */
 typedef struct WarcFile {
@@ -73,5 +71,3 @@ Result warc_end_get(MDB_txn *txn, WarcEnd *end);
 /* Where this file ends: the offset if it is the newest, UINT64_MAX if all of it lies before the
  * end, 0 if nothing does. */
 uint64_t warc_end_of(const WarcEnd *end, uint32_t file);
-
-#endif

@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "parse/host/ip_address.h"
-#include "store/warc/warc_compress.h"
 #include "store/warc/warc_head.h"
 
 #define RECORD_LIMIT ((size_t)1 << 30)

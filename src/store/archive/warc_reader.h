@@ -6,13 +6,10 @@
  * Owns: the mapping and its decompressor; records are borrowed until the next call.
  * Threads: a WarcReader belongs to one thread.
  * Errors: RESULT_DAMAGED, RESULT_NOT_FOUND behind the last record, RESULT_IO, RESULT_MEMORY. */
-#ifndef STORE_ARCHIVE_WARC_READER_H
-#define STORE_ARCHIVE_WARC_READER_H
+#pragma once
 
-#include "base/core/clock.h"
 #include "parse/usage/usage.h"
 #include "store/cdxj/cdxj.h"
-#include "store/warc/warc_format.h"
 #include "store/warc/warc_http.h"
 
 #define WARC_MAX_FIELDS 48u
@@ -111,5 +108,3 @@ Result warc_load_find_original(const char *directory, const WarcRecord *revisit,
  * is an empty one. RESULT_NOT_FOUND: that record is not here; RESULT_DAMAGED: it is broken, or the
  * revisit does not say where it is; RESULT_MEMORY. */
 Result warc_load_original(const char *directory, const WarcRecord *revisit, WarcAnswer *answer);
-
-#endif

@@ -34,12 +34,8 @@
  * then empty, or as before.
  * Source: ISO 28500:2017; WARC-Protocol and WARC-Cipher-Suite of the IIPC's extensions; WARC-Usage
  * is ours. */
-#ifndef STORE_ARCHIVE_WARC_RECORD_H
-#define STORE_ARCHIVE_WARC_RECORD_H
+#pragma once
 
-#include "base/core/clock.h"
-#include "store/warc/warc_compress.h"
-#include "store/warc/warc_format.h"
 #include "store/warc/warc_head.h"
 #include "parse/html/html.h"
 #include "parse/usage/usage.h"
@@ -167,5 +163,3 @@ Result warc_metadata_page(Buffer *fields, const Page *page);
 Result warc_metadata_outlink(Buffer *fields, const PageLink *link);
 /* A page's links, repetitions of the one before left out. */
 Result warc_metadata_outlinks(Buffer *fields, const Page *page);
-
-#endif

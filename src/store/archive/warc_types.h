@@ -3,10 +3,8 @@
  * What: the types that its parts share; warc.h has the functions.
  * Owns: what each comment says.
  * Threads: as warc.h says. */
-#ifndef STORE_ARCHIVE_WARC_TYPES_H
-#define STORE_ARCHIVE_WARC_TYPES_H
+#pragma once
 
-#include "base/core/clock.h"
 #include "store/archive/warc_record.h"
 
 #define WARC_DEFAULT_PATTERN   "ragno-{timestamp}-{serial:05}.warc"
@@ -42,5 +40,3 @@ typedef struct WarcEnd {
     uint32_t file; /* 0: there is nothing */
     uint64_t offset;
 } WarcEnd;
-
-#endif

@@ -30,8 +30,7 @@
  *    remembered for its rates.
  * Errors: RESULT_MEMORY, and those of the schedule; RESULT_NOT_FOUND when nothing may be handed out
  * now. */
-#ifndef STORE_BEST_FIRST_BF_FRONT_H
-#define STORE_BEST_FIRST_BF_FRONT_H
+#pragma once
 
 #include <lmdb.h>
 
@@ -100,5 +99,3 @@ bool bf_front_end_lease(BFFront *front, uint64_t index);
 uint64_t bf_front_leases(const BFFront *front);
 /* Hosts in memory. */
 uint64_t bf_front_hosts(const BFFront *front);
-
-#endif

@@ -6,12 +6,7 @@
 #include <string.h>
 
 #include "store/best_first/bf_state.h"
-#include "store/format/page_record.h"
-#include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_reader.h"
-#include "store/page_tables/page_store.h"
-#include "store/pages/page_db.h"
-#include "store/pages/page_db_read.h"
 
 #define BF_SCHEDULE_NAME "bf_schedule"
 #define BF_LEVEL_RATIO   1.41421356f

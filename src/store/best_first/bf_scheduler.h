@@ -55,7 +55,6 @@
 #define STORE_BEST_FIRST_BF_SCHEDULER_H
 
 #include "store/best_first/bf_update.h"
-#include "store/best_first/bf_scheduler_types.h"
 
 /* path may be NULL. On failure *sch is NULL or holds the error, and is to be deleted.
  * bf_scheduler_error_locked: another BFScheduler works on the PageDB. bf_scheduler_error_invalid:

@@ -8,11 +8,8 @@
 
 #include <stdint.h>
 
-#include "base/core/error.h"
 #include "base/thread/timekeeper.h"
-#include "store/lmdb/txn_manager.h"
 #include "store/pages/page_db.h"
-#include "store/records/crawled_page.h"
 #include "store/records/page_request.h"
 #include "store/scorers/scorer.h"
 

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "store/format/page_record.h"
 #include "store/schedule/schedule_read.h"
 
 /* ---- Errors ---- */

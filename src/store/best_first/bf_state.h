@@ -14,18 +14,14 @@
  * Threads: any. Lock order: transaction of the environment, `commits`, `mutex`. The mutex guards
  * what the front is, and is never held across a commit.
  * Errors: those of page_db.h and of the schedule, told as the scheduler's. */
-#ifndef STORE_BEST_FIRST_BF_STATE_H
-#define STORE_BEST_FIRST_BF_STATE_H
+#pragma once
 
 #include <stdatomic.h>
 
-#include "base/thread/mutex.h"
 #include "base/thread/thread.h"
-#include "base/thread/timekeeper.h"
 #include "store/best_first/bf_scheduler_types.h"
 #include "store/format/page_packs.h"
 #include "store/best_first/bf_front.h"
-#include "store/schedule/schedule.h"
 
 /* A page whose level changes. */
 typedef struct BFMove {
@@ -94,5 +90,3 @@ BFSchedulerError bf_begin(BFScheduler *sch, MDB_txn **txn);
 BFSchedulerError bf_commit(BFScheduler *sch, MDB_txn *txn);
 void bf_end(BFSchedulerState *state);
 void bf_abort(BFScheduler *sch, MDB_txn *txn);
-
-#endif

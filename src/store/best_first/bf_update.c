@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "store/best_first/bf_state.h"
-#include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_store.h"
 #include "store/schedule/schedule_read.h"
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/memory/array.h"
-#include "base/memory/file.h"
 #include "store/warc/warc_head.h"
 #include "base/thread/log.h"
 #include "store/cdxj/surt.h"

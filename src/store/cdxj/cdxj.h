@@ -23,8 +23,7 @@
  * Threads: pure functions, but for those that name files.
  * Errors: RESULT_IO, RESULT_FULL, RESULT_MEMORY.
  * Source: the CDXJ of pywb and its index tools. */
-#ifndef STORE_CDXJ_CDXJ_H
-#define STORE_CDXJ_CDXJ_H
+#pragma once
 
 #include "base/memory/buffer.h"
 #include "store/warc/warc_format.h"
@@ -104,5 +103,3 @@ Result cdxj_newest(const char *directory, const char *url, size_t length, bool r
 bool cdxj_is_of_visit(const CdxjEntry *entry, int32_t status, WallTime time);
 Result cdxj_of_visit(const char *directory, const char *url, size_t length, int32_t status,
                      WallTime time, CdxjCapture *capture);
-
-#endif

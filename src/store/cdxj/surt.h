@@ -8,13 +8,10 @@
  * So several URLs share a key, and a look-up compares the URL as well.
  * Threads: pure functions.
  * Source: the behaviour of the surt package for Python (wayback's IAURLCanonicalizer). */
-#ifndef STORE_CDXJ_SURT_H
-#define STORE_CDXJ_SURT_H
+#pragma once
 
 #include "base/memory/buffer.h"
 
 /* Appends the key of url (absolute, as serialised by parse/url; any other scheme is copied, blanks
  * and controls escaped). The key has no blanks. Errors of out; then out is as before. */
 Result surt_append(Buffer *out, const char *url, size_t length);
-
-#endif

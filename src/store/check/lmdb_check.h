@@ -17,8 +17,7 @@
  * Threads: one.
  * Errors: RESULT_IO, RESULT_MEMORY, RESULT_TIMEOUT.
  * Source: LMDB 0.9, 64 bits; its header documents none of the format, mdb.c does. */
-#ifndef STORE_CHECK_LMDB_CHECK_H
-#define STORE_CHECK_LMDB_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ typedef void (*LmdbBroken)(void *context, const char *table, uint64_t page, cons
  * a writer was faster each time. */
 Result lmdb_check(const char *path, const LmdbCheckOptions *options, LmdbBroken told, void *context,
                   uint64_t *n_broken);
-
-#endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/memory/bits.h"
-#include "store/lmdb/lmdb_result.h"
 #include "store/format/page_links.h"
 #include "store/page_tables/page_store.h"
 

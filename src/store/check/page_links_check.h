@@ -8,8 +8,7 @@
  * Owns: nothing.
  * Threads: the one that has the transaction.
  * Errors: RESULT_MEMORY; RESULT_DAMAGED when the table itself cannot be walked; RESULT_FULL. */
-#ifndef STORE_CHECK_PAGE_LINKS_CHECK_H
-#define STORE_CHECK_PAGE_LINKS_CHECK_H
+#pragma once
 
 #include "store/pages/page_db.h"
 
@@ -27,5 +26,3 @@ Result page_links_mend(PageDB *db, MDB_txn *txn, PageLinksCheck *check);
 
 /* Entries of hash2idx: as many as pages in a sound database. */
 Result page_keys_count(PageDB *db, MDB_txn *txn, uint64_t *n);
-
-#endif

@@ -12,7 +12,6 @@
 
 #include "base/core/hash.h"
 #include "base/memory/array.h"
-#include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "store/cdxj/cdxj.h"
 #include "store/drum/drum.h"

@@ -32,10 +32,8 @@
  * Threads: find: any.
  * Errors: of opening, error has a sentence.
  * Source: the CDXJ of pywb; WACZ 1.1.1. */
-#ifndef STORE_DEDUP_DEDUP_INDEX_H
-#define STORE_DEDUP_DEDUP_INDEX_H
+#pragma once
 
-#include "base/core/clock.h"
 #include "store/warc/warc_head.h"
 
 typedef struct DedupIndex DedupIndex;
@@ -56,5 +54,3 @@ Result dedup_index_find(DedupIndex *index, const WarcDigest *payload, WarcOrigin
  * of several that were fresh when the index was built, the one that was read last counts.
  * RESULT_NOT_FOUND: it has none; RESULT_IO. */
 Result dedup_index_fresh(const DedupIndex *index, const char *url, size_t length, WallTime now);
-
-#endif

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/drum/drum_file.h"
 #include "store/drum/drum_merge.h"
 
 /* What drum_open does with the bucket files of an earlier run.

@@ -25,8 +25,7 @@
  * Threads: writing and reading are not concurrent: a file is written while collecting, then sealed,
  * then read by one merge.
  * Errors: RESULT_FULL, RESULT_IO, RESULT_MEMORY, RESULT_DAMAGED, RESULT_VERSION. */
-#ifndef STORE_DRUM_DRUM_FILE_H
-#define STORE_DRUM_DRUM_FILE_H
+#pragma once
 
 #include "store/drum/drum_types.h"
 
@@ -128,5 +127,3 @@ const uint8_t *drum_element_decode(const uint8_t *bytes, const uint8_t *end, Dru
 /* Encodes what stands before a byte-string key and the value, which follow; returns the length, at
  * most DRUM_ELEMENT_HEAD. */
 size_t drum_element_encode(uint8_t *bytes, DrumKeys keys, const DrumElement *element);
-
-#endif

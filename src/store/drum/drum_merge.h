@@ -5,8 +5,7 @@
  * Owns: the bucket in memory; the generation is borrowed until drum_merge_end.
  * Threads: one, between drum_merge_begin and drum_merge_end; it needs no lock of the Drum's.
  * Errors: those of drum_merge_run. */
-#ifndef STORE_DRUM_DRUM_MERGE_H
-#define STORE_DRUM_DRUM_MERGE_H
+#pragma once
 
 #include "store/drum/drum_file.h"
 
@@ -142,5 +141,3 @@ struct DrumMerge {
 
 Result drum_merge_new(DrumMerge **merge, const DrumOptions *options, DrumFile *file);
 void drum_merge_delete(DrumMerge *merge);
-
-#endif

@@ -1,7 +1,6 @@
 #include "store/foreign/foreign_reader.h"
 #include "base/memory/file.h"
 #include "parse/http/decode.h"
-#include "parse/http/http_header.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -12,8 +12,7 @@
  * what, foreign_reader_pass goes on; RESULT_IO, RESULT_MEMORY.
  * Source: ISO 28500:2009 and 2017; the Internet Archive's "Arc File Format"; the files of wget,
  * Heritrix, warcio and Common Crawl. */
-#ifndef STORE_FOREIGN_FOREIGN_READER_H
-#define STORE_FOREIGN_FOREIGN_READER_H
+#pragma once
 
 #include "base/memory/buffer.h"
 #include "store/warc/warc_format.h"
@@ -100,5 +99,3 @@ typedef struct ForeignAnswer {
 
 /* chunks gets the body of a chunked answer. */
 Result foreign_http_read(WarcBytes block, Buffer *chunks, ForeignAnswer *answer);
-
-#endif

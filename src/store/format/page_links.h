@@ -16,8 +16,7 @@
  * Owns: nothing.
  * Threads: pure functions.
  * Source: seed 003, "Index". */
-#ifndef STORE_FORMAT_PAGE_LINKS_H
-#define STORE_FORMAT_PAGE_LINKS_H
+#pragma once
 
 #include <lmdb.h>
 #include <stdbool.h>
@@ -105,5 +104,3 @@ void page_links_writer_put(PageLinksWriter *writer, uint64_t index, const uint8_
 /* Writes what is left, unless rc, what went before, is an error. Returns the code of the first
  * failure, an LMDB code or ENOMEM. */
 int page_links_writer_end(PageLinksWriter *writer, int rc);
-
-#endif

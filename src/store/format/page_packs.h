@@ -9,12 +9,10 @@
  * Owns: an editor owns its cursor and the pack that is being changed.
  * Threads: reading any; an editor belongs to the thread with the write transaction.
  * Errors: LMDB codes and ENOMEM. */
-#ifndef STORE_FORMAT_PAGE_PACKS_H
-#define STORE_FORMAT_PAGE_PACKS_H
+#pragma once
 
 #include <lmdb.h>
 
-#include "base/memory/buffer.h"
 #include "store/format/page_record.h"
 #include "store/lmdb/journal.h"
 #include "store/lmdb/lmdb_result.h"
@@ -65,5 +63,3 @@ void page_pack_editor_set_head(PagePackEditor *editor, uint64_t index, const MDB
 /* Appends the record of index to the last pack, or to a new one (MDB_CORRUPTED: it is not the next
  * one), or replaces it there. */
 void page_pack_editor_append(PagePackEditor *editor, uint64_t index, const MDB_val *record);
-
-#endif

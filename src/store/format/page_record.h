@@ -16,8 +16,7 @@
  * for nearly every result of a large crawl.
  *
  * Threads: pure functions. */
-#ifndef STORE_FORMAT_PAGE_RECORD_H
-#define STORE_FORMAT_PAGE_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -94,5 +93,3 @@ bool page_crawl_read(const void *bytes, size_t length, PageCrawl *crawl);
 size_t page_crawl_write(const PageCrawl *crawl, uint8_t *out);
 /* Appends crawls as they stand in a record. RESULT_MEMORY. */
 Result page_crawl_append(const PageCrawl *crawl, Buffer *record);
-
-#endif

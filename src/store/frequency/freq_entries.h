@@ -7,8 +7,7 @@
  * Threads: the one whose transaction it is.
  * Invariants: both tables always agree.
  * Errors: LMDB codes. */
-#ifndef STORE_FREQUENCY_FREQ_ENTRIES_H
-#define STORE_FREQUENCY_FREQ_ENTRIES_H
+#pragma once
 
 #include <lmdb.h>
 
@@ -50,5 +49,3 @@ int freq_entry_delete(const FreqScheduler *sch, MDB_txn *txn, const FreqEntry *e
 int freq_entry_seek(const FreqScheduler *sch, MDB_txn *txn, FreqEntry *entry);
 /* The present virtual time: that of the first entry; 0 when there is none. */
 int freq_clock_read(const FreqScheduler *sch, MDB_txn *txn, double *time);
-
-#endif

@@ -20,8 +20,7 @@
  * Threads: pure functions.
  * Source: J. Cho and H. Garcia-Molina, Estimating frequency of change; U. Upadhyay et al., Learning
  * to crawl; H. Robbins, An empirical Bayes approach to statistics. */
-#ifndef STORE_FREQUENCY_FREQ_PRIOR_H
-#define STORE_FREQUENCY_FREQ_PRIOR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -172,5 +171,3 @@ double freq_seen_fresh_s(const FreqSeen *seen, const FreqPage *page);
  * after a sixth of the shortest interval so far, until a look finds it as it was; one that is said
  * to change too fast to be followed, after the time between two changes, until that is sure. */
 double freq_seen_look_s(const FreqSeen *seen, const FreqPage *page, double interval_s);
-
-#endif

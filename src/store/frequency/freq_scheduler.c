@@ -4,13 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/clock.h"
 #include "store/frequency/freq_entries.h"
-#include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_store.h"
-#include "store/pages/page_db_read.h"
 #include "store/pages/page_error.h"
-#include "store/pages/page_stream.h"
 
 /* ---- Life ---- */
 

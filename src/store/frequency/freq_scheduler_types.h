@@ -12,12 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/core/error.h"
 #include "store/frequency/freq_rules.h"
-#include "store/lmdb/mmap_array.h"
-#include "store/lmdb/txn_manager.h"
 #include "store/pages/page_db.h"
-#include "store/records/crawled_page.h"
 #include "store/records/page_request.h"
 
 #define FREQ_SCHEDULER_DEFAULT_SIZE    PAGE_DB_DEFAULT_SIZE /* the environment is the PageDB's */

@@ -24,8 +24,7 @@
  * 2. A table is only changed through the journal while that has rows of it (journal_takes).
  * 3. A process that is killed leaves a journal that the next one goes on with.
  * Errors: LMDB codes and ENOMEM. */
-#ifndef STORE_LMDB_JOURNAL_H
-#define STORE_LMDB_JOURNAL_H
+#pragma once
 
 #include <lmdb.h>
 #include <stdbool.h>
@@ -96,5 +95,3 @@ int journal_sweep(Journal *journal, MDB_txn *txn);
 int journal_drain(Journal *journal, MDB_txn *txn, size_t n, bool *done);
 /* Behind every write transaction. NULL is accepted. */
 void journal_settle(Journal *journal, bool committed);
-
-#endif

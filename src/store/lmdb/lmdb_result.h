@@ -2,8 +2,7 @@
  *
  * What: a code is translated where it occurs, and logged there once, with what was being done.
  * Threads: any. */
-#ifndef STORE_LMDB_LMDB_RESULT_H
-#define STORE_LMDB_LMDB_RESULT_H
+#pragma once
 
 #include <lmdb.h>
 #include <stdbool.h>
@@ -116,5 +115,3 @@ size_t lmdb_rows_count(LmdbRows *rows);
 /* rc, or what LMDB has failed with; first as LMDB's codes. */
 int lmdb_rows_close(LmdbRows *rows, int rc);
 Result lmdb_rows_end(LmdbRows *rows, Result rc, const char *what);
-
-#endif

@@ -18,8 +18,7 @@
  * Owns: a descriptor of /proc/self/statm.
  * Threads: any.
  * Errors: RESULT_IO; a budget that is missed is no error. */
-#ifndef STORE_LMDB_MAP_RESIDENCE_H
-#define STORE_LMDB_MAP_RESIDENCE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -53,5 +52,3 @@ unsigned map_residence_look_ups(const MapResidence *residence);
 Result map_residence_check(MapResidence *residence, int fd);
 /* Gives up the pages of the file, whatever the budget. */
 Result map_residence_give_up(int fd);
-
-#endif

@@ -9,8 +9,7 @@
  * Owns: nothing; the environment is borrowed.
  * Threads: reader_slots_check any; a ReaderWatch belongs to one.
  * Errors: LMDB codes. */
-#ifndef STORE_LMDB_READER_SLOTS_H
-#define STORE_LMDB_READER_SLOTS_H
+#pragma once
 
 #include <lmdb.h>
 
@@ -38,5 +37,3 @@ typedef struct ReaderWatch {
 
 /* Milliseconds for which the oldest snapshot has lagged behind; 0 when none does. */
 int64_t reader_watch_look(ReaderWatch *watch, const ReaderTable *table, MonoTime now);
-
-#endif

@@ -30,7 +30,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/core/clock.h"
 #include "base/core/error.h"
 #include "base/thread/mutex.h"
 

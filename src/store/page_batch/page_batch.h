@@ -9,12 +9,9 @@
  * borrowed until the next page_batch_reset.
  * Threads: the one with the write transaction.
  * Errors: LMDB codes, ENOMEM, E2BIG. */
-#ifndef STORE_PAGE_BATCH_PAGE_BATCH_H
-#define STORE_PAGE_BATCH_PAGE_BATCH_H
+#pragma once
 
 #include "base/memory/arena.h"
-#include "store/format/page_packs.h"
-#include "store/format/page_record.h"
 #include "store/page_tables/page_key.h"
 #include "store/records/page_ref.h"
 
@@ -146,5 +143,3 @@ static inline PageNode *page_batch_node(PageBatch *batch, size_t ref)
 PageBatchCrawl *page_batch_add_crawl(PageBatch *batch, uint32_t node);
 /* Room for n links of one page. */
 int page_batch_reserve_targets(PageBatch *batch, size_t n);
-
-#endif

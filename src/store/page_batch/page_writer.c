@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "store/format/page_links.h"
-#include "store/format/page_packs.h"
 #include "store/page_tables/page_parts.h"
 
 #define PREFETCH 6u /* elements ahead of the loops over scattered memory */

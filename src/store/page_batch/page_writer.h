@@ -9,8 +9,7 @@
  * Errors: LMDB codes, ENOMEM, E2BIG; PAGE_WRITER_STOPPED when the sink returned something other
  * than 0, which is then in sink_code. What comes behind the first of them does nothing, and
  * page_writer_end returns it; then the transaction must be aborted. */
-#ifndef STORE_PAGE_BATCH_PAGE_WRITER_H
-#define STORE_PAGE_BATCH_PAGE_WRITER_H
+#pragma once
 
 #include "store/page_batch/page_batch.h"
 
@@ -38,5 +37,3 @@ void page_writer_relink(PageWriter *writer, const PageWrite *page);
 void page_writer_discover(PageWriter *writer, const LinkInfo *urls, const uint8_t *hops, size_t n,
                           uint64_t from_index, uint64_t depth);
 void page_writer_discover_each(PageWriter *writer, const PageDiscovery *found, size_t n);
-
-#endif

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/memory/file.h"
-#include "store/lmdb/lmdb_result.h"
 
 /* A database that is opened for reading only cannot be lengthened to be looked at. Its writer, if
  * it lives, will do so; this many missing pages are taken for such a moment. */

@@ -13,8 +13,7 @@
  * Threads: page_file_check before the store is shared; page_file_extend any, beside readers; what
  * belongs to the closing, the thread that closes.
  * Errors: errno and LMDB codes. */
-#ifndef STORE_PAGE_TABLES_PAGE_FILE_H
-#define STORE_PAGE_TABLES_PAGE_FILE_H
+#pragma once
 
 #include "store/page_tables/page_store.h"
 
@@ -46,5 +45,3 @@ int page_file_lengthen(int fd, uint64_t from, uint64_t to);
 /* Whether there is no room for the file to grow: no blocks, no quota, or the limit of its size.
  * LMDB's answer to a write that was cut short by this is EIO, as it is to a disk that fails. */
 bool page_file_is_full(PageDBStore *store);
-
-#endif

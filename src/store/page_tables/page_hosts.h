@@ -10,8 +10,7 @@
  * Threads: page_hosts_add and the cache belong to the thread with the write transaction; the rest
  * to any.
  * Errors: LMDB codes and ENOMEM. */
-#ifndef STORE_PAGE_TABLES_PAGE_HOSTS_H
-#define STORE_PAGE_TABLES_PAGE_HOSTS_H
+#pragma once
 
 #include <lmdb.h>
 
@@ -34,5 +33,3 @@ int page_hosts_add(PageDBStore *store, MDB_txn *txn, const char *origin, size_t 
 /* The string of an id, valid until the transaction writes or ends. MDB_NOTFOUND. */
 int page_hosts_origin(PageDBStore *store, MDB_txn *txn, uint32_t host, MDB_val *origin);
 int page_hosts_count(PageDBStore *store, MDB_txn *txn, uint32_t *count);
-
-#endif

@@ -8,8 +8,7 @@
  * hash, fingerprint). The depth comes behind these, so an entry whose depth changes must be taken
  * out and put in again.
  * Errors: LMDB codes. */
-#ifndef STORE_PAGE_TABLES_PAGE_KEY_H
-#define STORE_PAGE_TABLES_PAGE_KEY_H
+#pragma once
 
 #include <endian.h>
 #include <lmdb.h>
@@ -113,5 +112,3 @@ static inline void page_sweep_restart(PageSweep *sweep)
 
 /* *found tells whether there is an entry with this key. */
 int page_sweep_find(PageSweep *sweep, const PageKey *key, PageEntry *entry, bool *found);
-
-#endif

@@ -18,8 +18,7 @@
  * Invariants: an entry is written once, hash before index, and never changed, so readers take no
  * lock.
  * Errors: without memory there is no table, which is no error. */
-#ifndef STORE_PAGE_TABLES_PAGE_LOOKUP_H
-#define STORE_PAGE_TABLES_PAGE_LOOKUP_H
+#pragma once
 
 #include "store/page_tables/page_lookup_types.h"
 
@@ -34,5 +33,3 @@ bool page_lookup_get(PageLookup *lookup, uint64_t hash, uint64_t *index);
  * MDB_NOTFOUND or another LMDB code. */
 int page_lookup_find(struct PageDBStore *store, struct PageReader *reader, uint64_t hash,
                      uint64_t *index);
-
-#endif

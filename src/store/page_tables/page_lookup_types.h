@@ -3,8 +3,7 @@
  * What: the types that its parts share; page_lookup.h has the functions.
  * Owns: what each comment says.
  * Threads: as page_lookup.h says. */
-#ifndef STORE_PAGE_TABLES_PAGE_LOOKUP_TYPES_H
-#define STORE_PAGE_TABLES_PAGE_LOOKUP_TYPES_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -25,5 +24,3 @@ typedef struct PageLookup {
 
 struct PageDBStore;
 struct PageReader;
-
-#endif

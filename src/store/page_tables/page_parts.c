@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/format/page_packs.h"
 #include "store/page_tables/page_hosts.h"
 #include "store/page_tables/page_key.h"
 #include "store/records/page_ref.h"

@@ -6,10 +6,8 @@
  * Threads: the one whose transaction it is.
  * Errors: LMDB codes and ENOMEM; MDB_NOTFOUND when there is no such page, MDB_CORRUPTED when its
  * parts do not fit together. */
-#ifndef STORE_PAGE_TABLES_PAGE_PARTS_H
-#define STORE_PAGE_TABLES_PAGE_PARTS_H
+#pragma once
 
-#include "store/format/page_record.h"
 #include "store/page_tables/page_reader.h"
 #include "store/records/page_info.h"
 
@@ -33,5 +31,3 @@ int page_parts_find_info(PageDBStore *store, PageReader *reader, uint64_t hash, 
 int page_parts_hash(PageDBStore *store, MDB_txn *txn, uint64_t index, uint64_t *hash);
 /* The hash of the page that the page of a URL is linked from; 0 when it is linked from none. */
 int page_parts_linked_from(PageDBStore *store, MDB_txn *txn, const char *url, uint64_t *hash);
-
-#endif

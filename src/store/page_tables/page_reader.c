@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "store/page_tables/page_hosts.h"
-#include "store/format/page_packs.h"
 
 #define CACHE_LINE       64u
 #define PREFETCHED_LINES 3u

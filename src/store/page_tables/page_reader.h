@@ -17,8 +17,7 @@
  * Threads: any; the pool has a mutex (RANK_TABLE), and a reader belongs to the thread that acquired
  * it.
  * Errors: LMDB codes and ENOMEM. */
-#ifndef STORE_PAGE_TABLES_PAGE_READER_H
-#define STORE_PAGE_TABLES_PAGE_READER_H
+#pragma once
 
 #include "store/page_tables/page_store.h"
 
@@ -88,5 +87,3 @@ int page_reader_unpack(PageDBStore *store, const PageReader *reader, const MDB_v
                        uint64_t index, MDB_val *record);
 /* The string of a host id, from the cache if it is there. Valid until the next call. */
 int page_reader_origin(PageDBStore *store, PageReader *reader, uint32_t host, MDB_val *origin);
-
-#endif

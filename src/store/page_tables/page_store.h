@@ -7,15 +7,12 @@
  * transaction manager is PageDB's.
  * Threads: any. `batch` and `hosts` belong to the thread with the write transaction; each list has
  * a mutex of its own; tables and options never change after the store was opened. */
-#ifndef STORE_PAGE_TABLES_PAGE_STORE_H
-#define STORE_PAGE_TABLES_PAGE_STORE_H
+#pragma once
 
 #include <lmdb.h>
 #include <stdatomic.h>
 
-#include "base/thread/mutex.h"
 #include "store/format/page_packs.h"
-#include "store/lmdb/journal.h"
 #include "store/lmdb/map_residence.h"
 #include "store/lmdb/txn_manager.h"
 #include "store/page_tables/page_lookup_types.h"
@@ -101,5 +98,3 @@ static inline void page_store_looked_up(PageDBStore *store, unsigned n)
         }
     }
 }
-
-#endif

@@ -7,14 +7,8 @@
 #include <unistd.h>
 
 #include "base/memory/file.h"
-#include "store/format/page_packs.h"
-#include "store/format/page_record.h"
-#include "store/lmdb/lmdb_result.h"
 #include "store/page_batch/page_writer.h"
-#include "store/page_tables/page_key.h"
 #include "store/page_tables/page_parts.h"
-#include "store/page_tables/page_reader.h"
-#include "store/page_tables/page_store.h"
 #include "store/pages/page_error.h"
 
 /* ---- PageDB ---- */

@@ -46,7 +46,6 @@
 
 #include "store/pages/page_db_open.h"
 #include "store/pages/page_db_read.h"
-#include "store/pages/page_db_types.h"
 #include "store/pages/page_stream.h"
 
 /* ---- The documented library ---- */

@@ -13,12 +13,8 @@
 #include <unistd.h>
 
 #include "store/pages/page_db_read.h"
-#include "base/core/clock.h"
 #include "base/memory/file.h"
 #include "base/thread/log.h"
-#include "base/thread/mutex.h"
-#include "store/format/page_packs.h"
-#include "store/lmdb/lmdb_result.h"
 #include "store/lmdb/reader_slots.h"
 #include "store/page_batch/page_batch.h"
 #include "store/page_tables/page_file.h"

@@ -5,18 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/clock.h"
 #include "store/format/page_links.h"
-#include "store/format/page_packs.h"
-#include "store/format/page_record.h"
 #include "store/page_tables/page_hosts.h"
 #include "store/page_tables/page_key.h"
 #include "store/page_tables/page_parts.h"
-#include "store/page_tables/page_reader.h"
 #include "store/pages/page_error.h"
 #include "store/page_tables/page_lookup.h"
 #include "store/page_tables/page_file.h"
-#include "store/page_tables/page_store.h"
 
 #define SYNC_PAUSE_NS INT64_C(1000000000)
 

@@ -12,11 +12,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/core/error.h"
 #include "base/memory/buffer.h"
 #include "store/lmdb/mmap_array.h"
 #include "store/lmdb/txn_manager.h"
-#include "store/records/crawled_page.h"
 #include "store/records/domain_temp.h"
 #include "store/records/link_stream.h"
 #include "store/records/page_info.h"

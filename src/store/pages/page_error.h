@@ -3,10 +3,8 @@
  * What: the rooms below PageDB answer with LMDB codes and errno. Here they become a PageDBError,
  * and the words for the operator go into the database's Error.
  * Threads: any; Error has a lock of its own. */
-#ifndef STORE_PAGES_PAGE_ERROR_H
-#define STORE_PAGES_PAGE_ERROR_H
+#pragma once
 
-#include "base/core/result.h"
 #include "store/pages/page_db_types.h"
 
 /* The code of page_db.h for an LMDB return code or errno. */
@@ -23,5 +21,3 @@ int page_db_fail_find(PageDB *db, int rc, const char *what);
 /* What a caller can get wrong, before anything is done: no database, one that was not opened, or a
  * NULL argument (is_given is false). Starts the error clean. page_db_error_invalid with words. */
 int page_db_check(PageDB *db, bool is_given, const char *function);
-
-#endif

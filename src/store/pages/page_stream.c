@@ -9,8 +9,6 @@
 #include "store/format/page_links.h"
 #include "store/page_tables/page_key.h"
 #include "store/page_tables/page_parts.h"
-#include "store/page_tables/page_reader.h"
-#include "store/page_tables/page_store.h"
 #include "store/pages/page_error.h"
 
 /* The stream of all links. */

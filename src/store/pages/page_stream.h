@@ -17,8 +17,6 @@
 #include <stdint.h>
 
 #include "store/pages/page_db_types.h"
-#include "store/records/link_stream.h"
-#include "store/records/page_info.h"
 
 #define PAGE_DB_LINK_STREAM_DEFAULT_ONLY_DIFF_DOMAIN 1
 

@@ -36,11 +36,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/core/error.h"
 #include "base/thread/mutex.h"
-#include "store/lmdb/mmap_array.h"
 #include "store/rank/link_graph.h"
-#include "store/records/link_stream.h"
 
 #define HITS_DEFAULT_MAX_LOOPS 100
 #define HITS_DEFAULT_PRECISION 1e-4f

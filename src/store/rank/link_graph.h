@@ -29,7 +29,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/core/result.h"
 #include "store/lmdb/mmap_array.h"
 #include "store/records/link_stream.h"
 

@@ -33,11 +33,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "base/core/error.h"
 #include "base/thread/mutex.h"
 #include "store/rank/link_graph.h"
-#include "store/records/link_stream.h"
-#include "store/lmdb/mmap_array.h"
 
 #define PAGE_RANK_DEFAULT_DAMPING   0.85f
 #define PAGE_RANK_DEFAULT_MAX_LOOPS 100

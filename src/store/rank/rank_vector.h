@@ -5,14 +5,11 @@
  * Owns: nothing; the arrays are the caller's.
  * Threads: the one that computes.
  * Errors: RESULT_MEMORY, RESULT_IO. */
-#ifndef STORE_RANK_RANK_VECTOR_H
-#define STORE_RANK_RANK_VECTOR_H
+#pragma once
 
 #include <stdatomic.h>
 
-#include "base/core/error.h"
 #include "base/thread/mutex.h"
-#include "store/lmdb/mmap_array.h"
 #include "store/rank/link_graph.h"
 
 /* Opens a float array of at least n elements in the file dir/name, whose path is malloc'd; an
@@ -63,5 +60,3 @@ int rank_end(int code, Error *error, const char *who);
 /* The values of a page in two vectors; mutex is only locked. */
 int rank_get(const Mutex *mutex, size_t n_pages, const MMapArray *old, const MMapArray *new,
              size_t idx, float *value_old, float *value_new, Error *error, const char *who);
-
-#endif

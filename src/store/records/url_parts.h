@@ -3,8 +3,7 @@
  * What: http and https in lower case, as the documented page hash wants them; everything else has
  * no host. The crawler's own URLs are parsed by parse/url.
  * Threads: pure functions. */
-#ifndef STORE_RECORDS_URL_PARTS_H
-#define STORE_RECORDS_URL_PARTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ bool url_parts(const char *url, size_t length, UrlParts *parts);
 int url_domain(const char *url, size_t *start, size_t *end);
 /* Whether both have the same host, byte by byte; when neither has one, whether they are equal. */
 bool same_domain(const char *url1, const char *url2);
-
-#endif

@@ -7,8 +7,7 @@
  * closely also over short runs, since they follow a golden-ratio sequence and no random numbers.
  * Threads: pure functions; the same ticket gives the same choice.
  * Source: seed 002, front queues. */
-#ifndef STORE_SCHEDULE_LEVEL_BIAS_H
-#define STORE_SCHEDULE_LEVEL_BIAS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -36,5 +35,3 @@ static inline double level_bias_lower_share(const LevelBias *bias)
 /* levels: bit l is set when level l (0..63, 0 is best) has anything. Returns a level whose bit is
  * set, or SCHEDULE_NO_LEVEL (255) when none is. */
 unsigned level_bias_choose(const LevelBias *bias, uint64_t levels, uint64_t ticket);
-
-#endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/core/bounds.h"
-#include "store/lmdb/lmdb_result.h"
 #include "store/schedule/schedule_gone.h"
 
 /* ---- The tables of a Schedule, and the bytes of their keys and values ---- */

@@ -12,8 +12,7 @@
  * Errors: RESULT_FULL (the map must grow; abort and try again), RESULT_INVALID, RESULT_DAMAGED,
  * RESULT_VERSION, RESULT_IO, RESULT_MEMORY.
  * Source: seed 002 (front queues), DESIGN section 3. */
-#ifndef STORE_SCHEDULE_SCHEDULE_H
-#define STORE_SCHEDULE_SCHEDULE_H
+#pragma once
 
 #include <lmdb.h>
 
@@ -129,5 +128,3 @@ Result schedule_parked_hosts(Schedule *schedule, MDB_txn *txn, uint64_t *next, u
                              size_t max, size_t *n);
 
 /* ---- for the other files of this room ---- */
-
-#endif

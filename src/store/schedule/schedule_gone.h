@@ -11,8 +11,7 @@
  * Invariants: 1. What is in a list is in the table. 2. The level of a host in the table of hosts is
  * that of its first entry that is left; a host without any is not there.
  * Errors: LMDB codes. */
-#ifndef STORE_SCHEDULE_SCHEDULE_GONE_H
-#define STORE_SCHEDULE_SCHEDULE_GONE_H
+#pragma once
 
 #include "store/lmdb/lmdb_result.h"
 #include "store/schedule/schedule_types.h"
@@ -84,5 +83,3 @@ uint64_t schedule_number_read(ScheduleWork *work, unsigned list, bool *any);
 /* Replaces it by n, written in `bytes` bytes, at most SCHEDULE_NUMBER_BYTES; 0: removes it. */
 #define SCHEDULE_NUMBER_BYTES 8u
 void schedule_number_write(ScheduleWork *work, unsigned list, uint64_t n, unsigned bytes);
-
-#endif

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/memory/array.h"
-#include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_key.h"
 #include "store/schedule/schedule_gone.h"
 

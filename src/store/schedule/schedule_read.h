@@ -3,13 +3,11 @@
  * What: reads hosts and their URLs in windows, as of one transaction.
  * Owns: nothing.
  * Threads: any, with a read transaction of their own. */
-#ifndef STORE_SCHEDULE_SCHEDULE_READ_H
-#define STORE_SCHEDULE_SCHEDULE_READ_H
+#pragma once
 
 #include "store/schedule/schedule.h"
 #include "store/pages/page_db.h"
 #include "store/format/page_packs.h"
-#include "store/format/page_record.h"
 
 /* Reads up to max entries of a host in order of fetching, starting behind *after (NULL = the head).
  * *n = how many; fewer than max means the end. O(log N + n). */
@@ -46,5 +44,3 @@ Result schedule_host_counts(Schedule *schedule, MDB_txn *txn, uint64_t *from, ui
  * order. RESULT_FULL, RESULT_MEMORY, RESULT_DAMAGED, RESULT_IO: the transaction must be aborted. */
 Result page_levels_move(PageDB *db, Schedule *schedule, MDB_txn *txn, ScheduleChange *moves,
                         size_t n, size_t *n_moved);
-
-#endif

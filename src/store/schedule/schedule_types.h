@@ -4,8 +4,7 @@
  * Numbers are big-endian, so that byte order is the order of fetching.
  * Owns: nothing; the handles stay open as long as their environment.
  * Threads: as schedule.h. */
-#ifndef STORE_SCHEDULE_SCHEDULE_TYPES_H
-#define STORE_SCHEDULE_SCHEDULE_TYPES_H
+#pragma once
 
 #include <lmdb.h>
 
@@ -114,5 +113,3 @@ static inline unsigned schedule_key_level(const MDB_val *key)
 {
     return ((const unsigned char *)key->mv_data)[SCHEDULE_HOST_BYTES];
 }
-
-#endif

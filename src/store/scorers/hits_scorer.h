@@ -22,8 +22,6 @@
 
 #include <stdatomic.h>
 
-#include "base/core/error.h"
-#include "store/pages/page_db.h"
 #include "store/rank/hits.h"
 #include "store/scorers/score_input.h"
 #include "store/scorers/scorer.h"

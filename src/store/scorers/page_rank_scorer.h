@@ -25,8 +25,6 @@
 
 #include <stdatomic.h>
 
-#include "base/core/error.h"
-#include "store/pages/page_db.h"
 #include "store/rank/page_rank.h"
 #include "store/scorers/score_input.h"
 #include "store/scorers/scorer.h"

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include "store/pages/page_db_read.h"
-#include "store/pages/page_stream.h"
 #include "store/rank/rank_vector.h"
 
 static Result read_graph(ScoreInput *input, PageDB *db, bool only_diff_domain,

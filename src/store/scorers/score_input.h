@@ -12,11 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "base/core/error.h"
-#include "base/thread/mutex.h"
-#include "base/core/result.h"
 #include "store/rank/link_graph.h"
-#include "store/lmdb/mmap_array.h"
 #include "store/pages/page_db.h"
 
 typedef struct ScoreInput {

@@ -10,8 +10,7 @@
  * Owns: the handle; the table is the environment's.
  * Threads: the one with the write transaction.
  * Errors: RESULT_FULL, RESULT_IO, RESULT_DAMAGED. */
-#ifndef STORE_TABLES_BODY_ROWS_H
-#define STORE_TABLES_BODY_ROWS_H
+#pragma once
 
 #include <lmdb.h>
 
@@ -40,5 +39,3 @@ Result body_rows_forget_word(BodyRows *table, MDB_txn *txn, uint64_t word, uint6
 Result body_rows_put_own(BodyRows *table, MDB_txn *txn, uint64_t page, const uint64_t print[2]);
 Result body_rows_get_own(BodyRows *table, MDB_txn *txn, uint64_t page, uint64_t print[2]);
 Result body_rows_remove_own(BodyRows *table, MDB_txn *txn, uint64_t page);
-
-#endif

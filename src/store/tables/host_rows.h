@@ -8,15 +8,13 @@
  * Threads: the ingest thread writes, inside the transaction that commits a batch; any thread reads
  * in a read transaction.
  * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO, RESULT_NOT_FOUND. */
-#ifndef STORE_TABLES_HOST_ROWS_H
-#define STORE_TABLES_HOST_ROWS_H
+#pragma once
 
 #include <lmdb.h>
 
 #include "parse/host/ip_address.h"
 #include "parse/http/http_wall.h"
 #include "parse/robots/robots.h"
-#include "store/lmdb/journal.h"
 #include "store/schedule/schedule.h"
 
 typedef enum HostState {
@@ -269,5 +267,3 @@ typedef MDB_dbi FeedRows;  /* its handle */
  * now. */
 Result feed_rows_admit(FeedRows table, MDB_txn *txn, uint32_t host, uint64_t feed, size_t most,
                        bool *admitted);
-
-#endif

@@ -9,8 +9,7 @@
  * Owns: the handles; the tables are the environment's.
  * Threads: the ingest thread, inside its transaction.
  * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO. */
-#ifndef STORE_TABLES_NEAR_ROWS_H
-#define STORE_TABLES_NEAR_ROWS_H
+#pragma once
 
 #include <lmdb.h>
 
@@ -45,5 +44,3 @@ Result near_rows_enter(const NearRows *rows, uint64_t page, const TextSketch *sk
                        bool has_twin);
 /* Removes a page that is entered with this sketch. */
 Result near_rows_remove(const NearRows *rows, uint64_t page, const TextSketch *sketch);
-
-#endif

@@ -5,8 +5,7 @@
  * Owns: nothing; the tables belong to the environment, whose handles live as long as it.
  * Threads: writers in the write transaction, readers in any read transaction.
  * Errors: RESULT_FULL, RESULT_IO and the like. */
-#ifndef STORE_TABLES_PAGE_ROWS_H
-#define STORE_TABLES_PAGE_ROWS_H
+#pragma once
 
 #include <lmdb.h>
 
@@ -79,5 +78,3 @@ Result external_rows_read(MDB_txn *txn, uint64_t index, Buffer *list);
 /* A list as the value of its row, and back; both append to out. */
 Result external_rows_pack(const char *list, size_t length, Buffer *out);
 Result external_rows_unpack(const MDB_val *value, Buffer *out);
-
-#endif

@@ -23,8 +23,7 @@
  * Owns: the handles; the tables are the environment's.
  * Threads: one writer, any readers; transactions are the caller's.
  * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO. */
-#ifndef STORE_TABLES_REVISIT_ROWS_H
-#define STORE_TABLES_REVISIT_ROWS_H
+#pragma once
 
 #include <lmdb.h>
 
@@ -114,5 +113,3 @@ Result revisit_rows_numbers_put(const RevisitRows *table, MDB_txn *txn, uint64_t
 Result revisit_rows_settled_get(const RevisitRows *table, MDB_txn *txn, uint64_t *index);
 /* Sets the settled index. Set it to 0 before a crawl that enters no pages. */
 Result revisit_rows_settled_put(const RevisitRows *table, MDB_txn *txn, uint64_t index);
-
-#endif

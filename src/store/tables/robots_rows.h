@@ -10,8 +10,7 @@
  * Invariants: a text is there exactly as long as somebody refers to it.
  * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO, RESULT_MEMORY,
  * RESULT_NOT_FOUND. */
-#ifndef STORE_TABLES_ROBOTS_ROWS_H
-#define STORE_TABLES_ROBOTS_ROWS_H
+#pragma once
 
 #include <lmdb.h>
 #include <stdbool.h>
@@ -41,5 +40,3 @@ Result robots_rows_keep(RobotsRows *table, MDB_txn *txn, uint32_t host, uint32_t
 
 /* Whether a value of robots or robots_history refers to a text, and to which. */
 bool robots_reference_read(const MDB_val *value, uint64_t *hash);
-
-#endif

@@ -6,12 +6,10 @@
  * Threads: each belongs to one thread.
  * Errors: RESULT_DAMAGED, RESULT_LIMIT, RESULT_MEMORY.
  * Source: ISO 28500, annex D; the IIPC's "Zstandard compression for WARC files". */
-#ifndef STORE_WARC_WARC_COMPRESS_H
-#define STORE_WARC_WARC_COMPRESS_H
+#pragma once
 
 #include <stdbool.h>
 
-#include "base/core/words.h"
 #include "base/memory/buffer.h"
 
 /* Gzip members, made at once from the bytes of one record.
@@ -83,5 +81,3 @@ void warc_decompressor_delete(WarcDecompressor *decompressor);
  * of out. */
 Result warc_decompressor_read(WarcDecompressor *decompressor, const char *bytes, size_t length,
                               Buffer *out, size_t *used);
-
-#endif

@@ -4,8 +4,7 @@
  * Threads: any, except that a WarcHasher and a WarcIds belong to one thread.
  * Errors: RESULT_MEMORY; RESULT_IO when the system has no random bytes.
  * Source: ISO 28500:2017. */
-#ifndef STORE_WARC_WARC_FORMAT_H
-#define STORE_WARC_WARC_FORMAT_H
+#pragma once
 
 #include "base/core/clock.h"
 
@@ -121,5 +120,3 @@ typedef struct WarcIds {
 void warc_ids_init(WarcIds *ids);
 /* RESULT_IO: the kernel gave no random bytes. */
 Result warc_ids_next(WarcIds *ids, WarcId *id);
-
-#endif

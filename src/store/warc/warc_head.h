@@ -4,10 +4,8 @@
  * Owns: nothing; a head borrows everything.
  * Threads: pure functions.
  * Source: ISO 28500:2017, section 5. */
-#ifndef STORE_WARC_WARC_HEAD_H
-#define STORE_WARC_WARC_HEAD_H
+#pragma once
 
-#include "base/core/clock.h"
 #include "base/memory/file.h"
 #include "store/warc/warc_compress.h"
 #include "store/warc/warc_format.h"
@@ -81,5 +79,3 @@ size_t warc_head_bound(const WarcHead *head);
 /* Appends the header, the empty line behind it included, to room that was reserved. block: the
  * digest of the block. */
 void warc_head_put(Buffer *out, const WarcHead *head, const WarcDigest *block);
-
-#endif

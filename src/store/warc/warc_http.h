@@ -22,8 +22,7 @@
  * Threads: pure functions.
  * Invariants: values and the order of fields never change.
  * Source: WARC 1.1 (ISO 28500:2017), the IIPC's proposal for HTTP/2, RFC 9112. */
-#ifndef STORE_WARC_WARC_HTTP_H
-#define STORE_WARC_WARC_HTTP_H
+#pragma once
 
 #include "base/memory/buffer.h"
 #include "store/warc/warc_format.h"
@@ -49,5 +48,3 @@ Result warc_http_request(WarcBytes header, Buffer *out);
 /* Reads a stored block strictly. RESULT_INVALID: no end of the header, bad first line. */
 Result warc_http_parse_response(WarcBytes block, WarcHttp *http);
 Result warc_http_parse_request(WarcBytes block, WarcHttp *http);
-
-#endif

@@ -13,8 +13,7 @@
  * Threads: one.
  * Errors: RESULT_IO, RESULT_FULL, RESULT_MEMORY; nothing that was written can be used then.
  * Source: PKWARE's APPNOTE.TXT 6.3.10. */
-#ifndef STORE_ZIP_ZIP_WRITER_H
-#define STORE_ZIP_ZIP_WRITER_H
+#pragma once
 
 #include "base/core/clock.h"
 #include "base/memory/buffer.h"
@@ -75,5 +74,3 @@ typedef struct ZipMember {
 /* Calls found for each entry, until it does not return RESULT_OK; that is returned. */
 Result zip_members_walk(const char *bytes, uint64_t length,
                         Result (*found)(void *context, const ZipMember *member), void *context);
-
-#endif
