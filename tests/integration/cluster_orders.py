@@ -181,7 +181,7 @@ def forgets(report, path):
         file.write("user ragno secret\n")
     os.chmod(login, 0o600)
     user = ["--credentials", login]
-    with Nats(path, "authorization { user: ragno, password: secret }") as nats, harness.Web(path, **{**WEB, "pages": 5000}) as web:
+    with Nats(path, "authorization { user: ragno, password: secret }") as nats, harness.Web(path, **{**WEB, "pages": 20000}) as web:
         make(report, nats, *user)
         with Agents(web, nats, path, "--set", f"cluster.credentials={login}") as agents:
             agents.start_all()
