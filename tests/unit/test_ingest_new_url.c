@@ -228,7 +228,7 @@ static void the_order_decides_by_depth(void)
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
         char url[64];
         (void)snprintf(url, sizeof url, "http://a.example/%u", i);
-        w->ingest.options.config.schedule_order = rows[i].order;
+        w->ingest.options.config.schedule_order = (int)rows[i].order;
         CU_ASSERT_EQUAL(find_with(w, url, 'L', NULL, rows[i].depth, 1), rows[i].level);
     }
     commit_notice_delete(end(w));

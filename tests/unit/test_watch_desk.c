@@ -50,7 +50,7 @@ static bool answers(WatchDesk *desk, NodeLink *link, int64_t clock_ms, MonoTime 
     WireWriter writer = node_link_begin(&other);
     wire_put_number(&writer, 0, 8);
     wire_put_string(&writer, "", 0);
-    wire_put_number(&writer, clock_ms, 8);
+    wire_put_number(&writer, (uint64_t)clock_ms, 8);
     TransportEvent *event =
         transport_event_new(TRANSPORT_ANSWER, asked, NULL, NULL, other.out.data, other.out.length);
     bool slept = watch_desk_take(desk, event, now);
