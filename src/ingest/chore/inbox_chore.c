@@ -361,7 +361,10 @@ static MonoTime acks_chore_due(void *context)
     } else if (chore->due.ns == MONO_NEVER.ns) {
         chore->due = mono_add_ms(mono_now(), ACKS_MS);
     }
-    return n > ACKS_FEW ? (MonoTime){0} : chore->due;
+    if (n > ACKS_FEW) {
+        return (MonoTime){0};
+    }
+    return chore->due;
 }
 
 static Result acks_chore_run(void *context, Batch *batch, MonoTime until)

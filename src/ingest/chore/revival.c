@@ -76,7 +76,10 @@ static Result revive(RevivalPlace *place, Batch *batch, const RevivalOrder *orde
 static MonoTime revival_chore_due(void *context)
 {
     Revival *revival = context;
-    return tray_count(&revival->orders) > 0 ? (MonoTime){0} : MONO_NEVER;
+    if (tray_count(&revival->orders) > 0) {
+        return (MonoTime){0};
+    }
+    return MONO_NEVER;
 }
 
 static Result revival_chore_run(void *context, Batch *batch, MonoTime until)
