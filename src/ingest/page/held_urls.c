@@ -120,11 +120,12 @@ Result held_urls_review(Batch *batch, const HeldUrl *held, const Filter *filter,
                    page.status == held->status;
     BatchHost *host = is_held ? batch_host(batch, page.host) : NULL;
     if (is_held && host == NULL) {
-        rc = batch->result;
+        buffer_destroy(&text);
+        return batch->result;
     }
     bool stays = host != NULL && (host->record.state == HOST_FULL ||
                                   !held_urls_is_admitted(batch, &page, filter, url, scratch));
-    if (rc == RESULT_OK && is_held && !stays) {
+    if (host != NULL && !stays) {
         rc = is_replaced(batch, &page, &replaced);
         *returned = rc == RESULT_OK && !replaced;
     }
