@@ -8,6 +8,7 @@ exit status.
 import collections
 import gzip
 import http.server
+import math
 import os
 import re
 import shutil
@@ -74,7 +75,7 @@ def place_of(host, path):
 def logged_requests(path):
     """What the crawls below path say that they have asked for: Counter of place_of(), and of those with an answer;
     and the directories of crawls that did not end by themselves."""
-    sent, answered, killed = set(), set(), set()
+    logs, killed = collections.defaultdict(set), set()
     for directory, _, names in os.walk(path):
         for name in names:
             if name == "ragno.log":
@@ -86,16 +87,22 @@ def logged_requests(path):
                 continue
             opened = gzip.open if name.endswith(".gz") else open
             with opened(f"{directory}/{name}", "rt", encoding="latin-1") as file:
-                for line in file:  # sets: a crawl that was copied tells the same twice
+                for line in file:
                     columns = line.split()
                     if len(columns) == 12 and "ip:" in columns[11] and "mono:" in columns[11]:
-                        sent.add(line)
-                        if int(columns[1]) >= 100:
-                            answered.add(line)
+                        logs[directory].add(line)
+    crawls = []  # a crawl that was copied tells the same twice; two at once have few lines in common
+    for log in logs.values():
+        twin = next((c for c in crawls if 2 * len(c & log) > min(len(c), len(log))), None)
+        if twin is None:
+            crawls.append(log)
+        else:
+            twin |= log
 
-    def count(lines):
-        return collections.Counter(place_of("", line.split()[3]) for line in lines)
-    return count(sent), count(answered), killed
+    def count(least):
+        return collections.Counter(place_of("", line.split()[3]) for crawl in crawls for line in crawl
+                                   if int(line.split()[1]) >= least)
+    return count(-math.inf), count(100), killed
 
 
 def compare_requests(report, path):
