@@ -388,23 +388,26 @@ def chosen(report, path):
     pages = {(host, "/"): ("text/html", shell), (other, "/"): ("text/html", f"<p>{'words ' * 600}{shell}"),
              (host, "/made"): ("text/html", "made"), (other, "/made"): ("text/html", "made")}
     for n in range(20):
-        pages[(dull, f"/dull{n}")] = ("text/html", empty + "".join(f"<a href=/dull{m}></a>" for m in range(20)))
-    seeds = [f"http://{host}/", f"http://{other}/", f"http://{dull}/dull0"]
+        pages[(dull, f"/dull{n}")] = ("text/html", empty)
+    seeds = [f"http://{host}/", f"http://{other}/"]
 
-    def rendered(name, *options):
+    def rendered(name, parts, *options):
         directory = os.path.join(path, name)
         with Site(pages) as site:
-            crawl(site, directory, seeds, *USER, *options)
+            for more in parts:
+                crawl(site, directory, seeds + more, *USER, *options)
             rows = run([RAGNO, "report", directory, "--json"]).stdout
             return {h for h, p in site.asked if p == "/made"}, json.loads(rows)["renders"]
-    made, counts = rendered("auto", "-s", "render.mode=auto")
+    # When the second ten come, what the first taught is known, however slow the machine is.
+    tens = [[f"http://{dull}/dull{n}" for n in range(first, first + 10)] for first in (0, 10)]
+    made, counts = rendered("auto", tens, "-s", "render.mode=auto")
     report.equal("auto: a page without text, not one with much", made, {host})
     report.check("learned: where eight renderings brought nothing, the others are passed by",
-                 8 <= counts["done"] - 1 < 20 and counts["done"] - 1 + counts["passed"] == 20, counts)  # by their pace
+                 8 <= counts["done"] - 1 <= 10 and counts["done"] - 1 + counts["passed"] == 20, counts)
     settings = os.path.join(path, "sites.ini")
     with open(settings, "w", encoding="ascii") as file:
         file.write(f'[render]\nmode = auto\n[site "{host}"]\nmode = off\n[site "{other}"]\nmode = always\n')
-    made, counts = rendered("sites", "-c", settings)
+    made, counts = rendered("sites", tens[:1], "-c", settings)
     report.equal("sites: never and always", made, {other})
 
 
