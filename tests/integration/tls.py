@@ -3,6 +3,7 @@
 certificate that leads to a trusted one and names the host."""
 import gzip
 import os
+import subprocess
 
 import harness
 
@@ -119,5 +120,50 @@ def no_authorities(report, path):
         report.equal("nothing was fetched", web.requests(), [])
 
 
+NO_HTTP2 = r"""
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <stdarg.h>
+#undef curl_easy_setopt
+CURLcode curl_easy_setopt(CURL *easy, CURLoption option, ...)
+{
+    CURLcode (*set)(CURL *, CURLoption, ...) = dlsym(RTLD_NEXT, "curl_easy_setopt");
+    va_list list;
+    va_start(list, option);
+    void *value = va_arg(list, void *); /* each is passed in one register */
+    va_end(list);
+    if (option == CURLOPT_HTTP_VERSION && (long)value == CURL_HTTP_VERSION_2TLS) {
+        return CURLE_UNSUPPORTED_PROTOCOL;
+    }
+    return set(easy, option, value);
+}
+curl_version_info_data *curl_version_info(CURLversion version)
+{
+    static curl_version_info_data data;
+    curl_version_info_data *(*info)(CURLversion) = dlsym(RTLD_NEXT, "curl_version_info");
+    data = *info(version);
+    data.features &= ~CURL_VERSION_HTTP2;
+    return &data;
+}
+"""
+
+
+def no_http2(report, path):
+    """A libcurl that was built without HTTP/2 refuses to be told of it."""
+    with open(path + "/old.c", "w") as file:
+        file.write(NO_HTTP2)
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", path + "/old.so", path + "/old.c"], check=True)
+    env = {**os.environ, "LD_PRELOAD": path + "/old.so",
+           "ASAN_OPTIONS": "verify_asan_link_order=0:" + os.environ.get("ASAN_OPTIONS", "")}
+    with harness.Web(path, **SIZES) as web:
+        result = harness.run(harness.crawl_command(web, path + "/crawl"), env=env)
+        report.equal("the crawl ends", result.returncode, 0)
+        report.same_set("all pages are fetched", {u for u, s in fetched(path + "/crawl").items() if s == 200} &
+                        web.graph_urls(), web.graph_urls())
+        report.equal("by HTTP/1.1", warc_fields(path + "/crawl")["WARC-Protocol"] - {"tls/1.3"}, {"http/1.1"})
+    with open(path + "/crawl/ragno.log") as file:
+        report.check("the log says so", "libcurl has no HTTP/2" in file.read())
+
+
 if __name__ == "__main__":
-    harness.main(resumed, verified, no_authorities)
+    harness.main(resumed, verified, no_authorities, no_http2)

@@ -20,6 +20,7 @@
 #include "crawl/seeds/seeds.h"
 #include "crawl/run/service.h"
 #include "crawl/web/web.h"
+#include "fetch/transfer/transfer.h"
 #include "ingest/page/seed_places.h"
 #include "rules/memory_budget.h"
 #include "report/write/report_words.h"
@@ -686,6 +687,9 @@ int agent_run(const AgentOptions *options)
     if (rc == RESULT_OK) {
         LOG_INFO("agent", "start", "version=%s directory=%s resumed=%s", RAGNO_VERSION,
                  store.directory, store.existed ? "yes" : "no");
+        if (config->fetch_http2 && !transfer_has_http2()) {
+            LOG_WARN("agent", "libcurl has no HTTP/2, HTTP/1.1 is spoken", "fetch.http2=yes");
+        }
         rc = agent_join(&parts, &store, signals, &error);
     }
     if (rc == RESULT_OK) {

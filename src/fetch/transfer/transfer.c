@@ -14,6 +14,11 @@
 #define RECEIVE_BYTES      32768L
 #define CUT_READ_BYTES     16384 /* of an unwanted body */
 
+bool transfer_has_http2(void)
+{
+    return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP2) != 0;
+}
+
 Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
                             uint64_t *connections, Heap *paused, SocketWatch *sockets,
                             TransferClock *clock, TlsContext *tls, FetcherRules *rules)
@@ -24,7 +29,8 @@ Result transfer_shared_init(TransferShared *shared, const FetcherOptions *option
                                .sockets = sockets,
                                .clock = clock,
                                .tls = tls,
-                               .rules = rules};
+                               .rules = rules,
+                               .has_http2 = transfer_has_http2()};
     Buffer error = {.limit = 1024};
     Result rc = port_map_parse(&shared->ports, options->port_map, &error);
     if (rc != RESULT_OK) {

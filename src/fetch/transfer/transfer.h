@@ -20,6 +20,9 @@
 
 #include "fetch/transfer/transfer_types.h"
 
+/* Whether libcurl was built with HTTP/2. Where it was not, HTTP/1.1 is spoken whatever
+ * fetch.http2 says. Any thread. */
+bool transfer_has_http2(void);
 /* What the thread has of its own is borrowed. */
 Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
                             uint64_t *connections, Heap *paused, SocketWatch *sockets,

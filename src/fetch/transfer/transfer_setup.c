@@ -148,9 +148,9 @@ static bool set_route(Transfer *transfer, const FetchSite *site, const char *url
 static bool set_site(Transfer *transfer, const FetchSite *site)
 {
     CURL *easy = transfer->easy;
-    long version = site->http2 && !transfer->visit_state->politeness.no_http2
-                       ? (long)CURL_HTTP_VERSION_2TLS
-                       : (long)CURL_HTTP_VERSION_1_1;
+    bool http2 =
+        site->http2 && transfer->shared->has_http2 && !transfer->visit_state->politeness.no_http2;
+    long version = http2 ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1;
     long connect = site->times.connect_ms < CONNECT_DEFAULT_MS ? 0L : CONNECT_BEYOND_MS;
     bool verify = site->tls_verify && !tls_context_verifies(transfer->shared->tls, &transfer->peer);
     return curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, version) == CURLE_OK &&

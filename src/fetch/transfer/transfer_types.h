@@ -30,6 +30,7 @@ typedef struct TransferShared {
     FetcherRules *rules;
     MonoTime now; /* of the thread's run clock, as of this turn of its loop */
     TlsContext *tls;
+    bool has_http2; /* libcurl was built with it; one that was not refuses to be told of it */
 } TransferShared;
 
 typedef struct Transfer {
