@@ -1,4 +1,5 @@
 """Bad input: a clear message, the right exit status, nothing damaged."""
+import gzip
 import os
 import re
 import shutil
@@ -35,6 +36,12 @@ def command_line(report, path):
     refused(report, "unreadable seed file", here + ["-i", path], 3, path)
     empty = write(path + "/empty.txt", "# nothing\n\n")
     refused(report, "no seeds", here + ["-i", empty], 2, "seed")
+    line = "http://h00000.web.test/\n"
+    for name, coded, remedy in (("UTF-16", line.encode("utf-16"), "iconv"),
+                                ("gzip", gzip.compress(line.encode()), "gzip -dc")):
+        with open(f"{path}/{name}.txt", "wb") as file:
+            file.write(coded)
+        refused(report, f"seeds in {name}: what to do", here + ["-i", f"{path}/{name}.txt"], 2, remedy)
     refused(report, "unknown option", here + ["--no-such-option"], 2, "no-such-option")
     refused(report, "unknown key names the nearest", here +
             ["-i", seeds, "--set", "fetch.connection=3"], 2, "fetch.connections")

@@ -231,19 +231,34 @@ static Result seeds_read_lines(SeedBatch *batch, FILE *file, const char *where)
     return rc;
 }
 
+/* What a file is by its first bytes, where it is not lines of text; NULL: it may be. */
+static const char *seeds_foreign(const char *line, ssize_t n)
+{
+    bool is_utf_16 =
+        n >= 2 && (memcmp(line, "\xff\xfe", 2) == 0 || memcmp(line, "\xfe\xff", 2) == 0);
+    if (is_utf_16) {
+        return "UTF-16, and seeds are read as UTF-8: give what `iconv -f UTF-16 -t UTF-8` makes of "
+               "it";
+    }
+    bool is_gzip = n >= 2 && memcmp(line, "\x1f\x8b", 2) == 0;
+    return is_gzip ? "compressed: give what `gzip -dc` makes of it" : NULL;
+}
+
 /* Reads a file until its first good seed; *found when there is one. */
 static Result probe(const char *path, bool *found, Buffer *error)
 {
     errno = 0;
     FILE *file = fopen(path, "re");
+    const char *foreign = NULL;
     char *line = NULL;
     size_t capacity = 0;
     Url url = {.href = NULL};
-    while (file != NULL && !*found) {
+    for (unsigned long number = 1; file != NULL && !*found && foreign == NULL; number++) {
         ssize_t n = getline(&line, &capacity, file);
         if (n < 0) {
             break;
         }
+        foreign = number == 1 ? seeds_foreign(line, n) : NULL;
         const char *start = line + strspn(line, " \t\xef\xbb\xbf");
         size_t length = strcspn(start, " \t\r\n");
         *found = length > 0 && *start != '#' && parse_seed(&url, start, length) == RESULT_OK;
@@ -259,6 +274,10 @@ static Result probe(const char *path, bool *found, Buffer *error)
     url_destroy(&url);
     if (code != 0) {
         return code == ENOENT ? RESULT_NOT_FOUND : RESULT_IO;
+    }
+    if (foreign != NULL) {
+        (void)buffer_printf(error, "the seed file %s is %s", path, foreign);
+        return RESULT_INVALID;
     }
     return RESULT_OK;
 }

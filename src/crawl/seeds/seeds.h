@@ -22,8 +22,8 @@ typedef struct SeedReader {
 } SeedReader;
 
 /* Looks at the files and words before anything is created. *found is true when they hold at least
- * one seed. RESULT_INVALID: a word is no seed. RESULT_NOT_FOUND, RESULT_IO: a file cannot be read.
- * error says which. */
+ * one seed. RESULT_INVALID: a word is no seed, a file UTF-16 or compressed. RESULT_NOT_FOUND,
+ * RESULT_IO: a file cannot be read. error says which. */
 Result seeds_probe(const char *const *paths, size_t n_paths, char *const *words, size_t n_words,
                    bool *found, Buffer *error);
 /* RESULT_NOT_FOUND, RESULT_IO (a message was printed), or what batch returned. */
