@@ -15,9 +15,13 @@ rendering every page.
     render.over_always                by that of ragno with render.mode = always
     render.memory_first, _last        memory of the browsers in the first and last quarter of render.mode = always, median
     render.ragno_first, _last         the same of ragno
+    render.lost_to_hostile            part of all CPU of browsers that the hostile pages of tests/integration/render.py took
+                                      until 98 in a hundred turns of good pages had ended: each is on a host of its own, and
+                                      they are named before the bed
+    render.lost_to_hostile_at_last    the same until the last had: a page that takes seconds is tried behind them
 
 SCALE (0.1): of 2 000 plain pages; the applications have 245 in any case, every REFERENCE-th (1) of which is compared.
-PARTS: auto (the crawl), compare (recall, needs auto), small (two small applications by themselves), plain (SAMPLE (100) of the plain pages, with render.mode = always and
+PARTS: auto (the crawl), hostile (the same behind hostile pages), compare (recall, needs auto), small (two small applications by themselves), plain (SAMPLE (100) of the plain pages, with render.mode = always and
 by a browser with a network: what every one of them would cost), always (the whole bed with render.mode = always; memory
 each 200 pages). Those that are not named are not run; with KEEP=DIR one can be run after the other, and a figure is put
 when all that it needs is there.
@@ -39,17 +43,21 @@ import time
 import crawls
 import render_bed
 from harness import stat_of
+from page_server import PageServer
+from render import HOSTILE
+from render_reach import turns_of
 
 SCALE = float(os.environ.get("SCALE") or 0.1)
 REFERENCE = int(os.environ.get("REFERENCE") or 1)
 SAMPLE = int(os.environ.get("SAMPLE") or 100)
-PARTS = (os.environ.get("PARTS") or "auto compare small plain always").split()
+PARTS = (os.environ.get("PARTS") or "auto hostile compare small plain always").split()
 KEEP = os.environ.get("KEEP")
 RAGNO = f"{crawls.BUILD}/ragno"
 BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 USER = ["-s", "render.user=nobody"] if os.geteuid() == 0 else []
 SETTLED_S, PATIENCE_S = 0.7, 8
 DELAY_MS = 40
+BAD = "127.90.2."
 READ = "JSON.stringify([[...document.querySelectorAll('a[href]')].map(a => a.href), document.body.innerText])"
 
 
@@ -200,12 +208,12 @@ class Memory:
         return [(statistics.median(row[:quarter]), statistics.median(row[-quarter:]), max(row)) for row in zip(*self.seen)]
 
 
-def crawl(bed, directory, mode, seeds=None):
+def crawl(bed, directory, mode, seeds=None, options=()):
     """CPU seconds of ragno and its browsers, and what report says of renderings; of seeds alone, where some are given."""
     delay = f"{DELAY_MS if mode == 'auto' else 0}ms"
     command = [RAGNO, "-d", directory, "-q", "-w", delay, "--ip-wait", delay, "-s", f"fetch.port_map=80:{bed.server.port}", "-s",
                "fetch.allow_addresses=127.0.0.0/8", "-s", f"render.mode={mode}", "-s", "render.share=100", "-s",
-               "fetch.max_body=8Mi", *(("-s", "scope.depth=0") if seeds else ()), *USER, *(seeds or bed.seeds)]
+               "fetch.max_body=8Mi", *(("-s", "scope.depth=0") if seeds else ()), *options, *USER, *(seeds or bed.seeds)]
     code = subprocess.run(command, stdout=subprocess.DEVNULL, timeout=3600).returncode
     if code != 0:
         raise RuntimeError(f"ragno ended with {code}")
@@ -282,6 +290,37 @@ def part_auto(bed, path, figures):
     crawls.put("render.cpu_s_per_page", figures["page"], "s", 4)
     figures["auto"] = cpu
     crawls.put("render.cpu", cpu, "s", 1)
+
+
+class HostileFirst:
+    """The bed behind hostile hosts."""
+
+    def __init__(self, bed):
+        pages = [f"<div id=root></div><script>0</script>{page}".encode() for page, *_ in HOSTILE.values()]
+        self.hosts = {f"{BAD}{n}": page for n, page in enumerate(pages, 1)}
+        self.bed, self.server = bed, PageServer(self.answer)
+        self.seeds = [f"http://{host}/" for host in self.hosts] + bed.seeds
+
+    def answer(self, host, path):
+        if host not in self.hosts:
+            return self.bed.answer(host, path)
+        return (200, {"Content-Type": "text/html"}, self.hosts[host]) if path == "/" else (404, {}, b"not here")
+
+
+def part_hostile(bed, path, figures):
+    directory = f"{path}/hostile"
+    shutil.rmtree(directory, ignore_errors=True)
+    web = HostileFirst(bed)
+    try:
+        crawl(web, directory, "auto", options=("-s", "log.level=debug"))
+    finally:
+        web.server.__exit__()
+    turns = [(BAD in url, s) for url, s in turns_of(directory)]
+    good_turns = [n for n, (is_bad, _) in enumerate(turns) if not is_bad]
+    for name, last in (("", good_turns[len(good_turns) * 98 // 100 - 1]), ("_at_last", good_turns[-1])):
+        bad, good = (sum(s for is_bad, s in turns[:last + 1] if is_bad == kind) for kind in (True, False))
+        crawls.put(f"render.lost_to_hostile{name}", bad / (bad + good), f"share, {bad:.1f} s beside {good:.1f} s of good pages")
+    crawls.put("render.hostile_in_all", sum(s for is_bad, s in turns if is_bad), f"s for {len(web.hosts)} pages, to the end", 1)
 
 
 def part_compare(bed, path, figures):
