@@ -388,10 +388,14 @@ static void note_times(IngestWriter *writer, const Work *work, MonoTime start)
 
 /* The lines of crawl.log that the commit will make true. Only a full disk holds the batch up:
  * nothing is decided by logs. */
-static Result prepare_log(IngestWriter *writer, const Batch *batch)
+static Result prepare_log(IngestWriter *writer, const Batch *batch, size_t *mark)
 {
     uint64_t serial = writer->log_serial + 1;
-    Result rc = ingest_kept_write(batch->txn, writer->store.crawl, KEPT_LOG_SERIAL, &serial);
+    Result rc = crawl_log_begin(writer->log, mark);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = ingest_kept_write(batch->txn, writer->store.crawl, KEPT_LOG_SERIAL, &serial);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -442,9 +446,9 @@ static Result commit_once(IngestWriter *writer, const Work *work)
         }
         rc = batch_finish(&batch);
     }
-    size_t mark = crawl_log_begin(writer->log);
+    size_t mark = SIZE_MAX; /* no line is made */
     if (rc == RESULT_OK && batch.n_pages > 0) {
-        rc = prepare_log(writer, &batch);
+        rc = prepare_log(writer, &batch, &mark);
     }
     if (rc != RESULT_OK) {
         page_db_txn_abort(writer->store.db, txn);

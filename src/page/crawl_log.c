@@ -29,6 +29,7 @@ struct CrawlLog {
     LogFile fetches;              /* ingest thread */
     char boot[BOOT_ID_CHARS + 1]; /* start of the kernel's boot id, "" when it has none */
     bool boot_told;               /* it is in the file that is open; ingest thread */
+    bool is_full;                 /* the disk of crawl.log; ingest thread */
     int pending;                  /* lines before their commit; -1: none are written */
     Mutex mutex;                  /* guards what follows */
     LogFile skips;
@@ -212,10 +213,17 @@ static void crawl_log_reopen_one(CrawlLog *log)
     }
 }
 
-size_t crawl_log_begin(CrawlLog *log)
+Result crawl_log_begin(CrawlLog *log, size_t *mark)
 {
+    bool was_full = log->is_full;
+    log->is_full = flush_file(&log->fetches) == RESULT_FULL;
+    if (log->is_full && !was_full) {
+        LOG_ERROR("log", "the disk of crawl.log is full, the crawl waits", "file=%s",
+                  log->fetches.path);
+    }
     crawl_log_reopen_one(log);
-    return log->fetches.text.length;
+    *mark = log->fetches.text.length;
+    return log->is_full ? RESULT_FULL : RESULT_OK;
 }
 
 Result crawl_log_prepare(CrawlLog *log, uint64_t serial)

@@ -37,9 +37,11 @@ typedef struct CrawlLogWay {
     const char *tag;      /* the source tag of the seed it comes from; may be NULL or "" */
 } CrawlLogWay;
 
-/* Before the first line of a batch. Opens the files anew when that was asked for. Returns the mark
- * for crawl_log_drop. */
-size_t crawl_log_begin(CrawlLog *log);
+/* Before the first line of a batch: writes what earlier ones have left, opens the files anew when
+ * that was asked for, and sets the mark for crawl_log_drop. RESULT_FULL: lines of an earlier commit
+ * are still without room; nothing may be committed meanwhile, for crawl.pending, where a kill would
+ * find them, has room for one batch. */
+Result crawl_log_begin(CrawlLog *log, size_t *mark);
 /* Before the commit that carries the serial number: makes sure that the lines since the last flush
  * will be in the log if it is made. RESULT_FULL, RESULT_IO. */
 Result crawl_log_prepare(CrawlLog *log, uint64_t serial);
@@ -52,7 +54,7 @@ void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const CrawlLogWay *w
 /* One refused URL; any thread. */
 void crawl_log_skipped(CrawlLog *log, const char *url, size_t length, int status, const char *rule,
                        long depth, const char *referrer);
-/* Writes what is buffered. RESULT_FULL: the disk is full; it is tried again with the next flush. */
+/* Writes what is buffered. RESULT_FULL: the disk is full; the next batch tries again. */
 Result crawl_log_flush(CrawlLog *log);
 
 /* Pending lines of crawl.log: none is lost when the process is killed between a commit and the log.

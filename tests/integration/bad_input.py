@@ -152,12 +152,12 @@ def newer_format(report, web, directory):
                  "a newer ragno reads it" in result.stderr, f"exit {result.returncode}: {result.stderr[-400:]}")
 
 
-def on_small_disk(report, path, size, web, script, *options):
+def on_small_disk(report, path, size, web, script, *options, directory=None):
     """Runs a shell script on a file system of that size ($d), with the crawl's command as "$@"; None
     when it cannot be mounted. A user namespace of its own makes that possible without root."""
     small = path + "/small"
     os.makedirs(small, exist_ok=True)
-    command = harness.crawl_command(web, small + "/crawl", *options)
+    command = harness.crawl_command(web, directory or small + "/crawl", *options)
     whole = f'd=$1; ragno={RAGNO}; mount -t tmpfs -o size={size} none "$d" || exit 99; shift; ' + script
     isolate = [] if os.geteuid() == 0 else ["-r"]
     result = harness.run(["unshare", *isolate, "-m", "sh", "-c", whole, "sh", small] + command, 90)
@@ -197,6 +197,29 @@ def disk_full(report, path):
                                               if r.status == 200 and r.flags == "-"}, expected)
 
 
+def log_disk_full(report, path):
+    """The disk of crawl.log alone is full: nothing is committed that it has no line of, however often the crawl is killed."""
+    with harness.Web(path, hosts=50, addresses=50, pages=9000, skew=0) as web:
+        script = ('n=0 i=0; for kb in 300 600 900 1200 1500; do '
+                  '"$@" & crawl=$!; '
+                  'until [ "$(grep -sc "the disk of crawl.log is full" "$d/../crawl/ragno.log")" -gt $n ] 2>/dev/null; do sleep 0.1; '
+                  'kill -0 $crawl && [ $((i=i+1)) -lt 600 ] || { kill -9 $crawl; exit 97; }; done; '
+                  'n=$((n + 1)); sleep 0.$n; kill -9 $crawl; wait $crawl; "$@"; [ $? = 3 ] || exit 96; '
+                  'mount -o remount,size=${kb}k "$d"; done; '
+                  'mount -o remount,size=200m "$d"; "$@"; code=$?; cp "$d/crawl.log" "$d/.."; exit $code')
+        result = on_small_disk(report, path, "30k", web, script, "-o", path + "/small/crawl.log", directory=path + "/crawl")
+        expected = web.graph_urls()
+        harness.unlogged("its log is on a disk of its own")
+    if result is not None:
+        report.check("the log's disk is full: the crawl waits, and ends when there is room", result.returncode == 0,
+                     f"exit {result.returncode} (97: did not notice, 96: started without room): {result.stderr[-600:]}")
+        report.check("a start without room says what to do", "lines that crawl.log lacks" in result.stderr, result.stderr[-600:])
+        with open(path + "/crawl.log", encoding="latin-1") as file:
+            told = [line.split()[3] for line in file if line.split()[1] == "200"]
+        report.same_set("and has a line of each page", set(told) & expected, expected)
+        report.equal("each once", len([url for url in told if url in expected]), len(expected))
+
+
 def no_name_server(report, path):
     result = harness.run([RAGNO, "-d", path + "/mute", "-s", "dns.servers=127.0.0.1:9",
                           "-s", "dns.timeout=200ms", "-s", "fetch.allow_addresses=127.0.0.0/8",
@@ -232,5 +255,5 @@ def few_descriptors(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(few_descriptors, command_line, check_and_start_agree, bad_seed_line, directories, disk_nearly_full, disk_full,
+    harness.main(few_descriptors, command_line, check_and_start_agree, bad_seed_line, directories, disk_nearly_full, disk_full, log_disk_full,
                  no_name_server, reload_by_signal)

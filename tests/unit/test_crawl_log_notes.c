@@ -16,7 +16,8 @@ static void write_log(const char *folder)
     CrawlLog *log = NULL;
     const CrawlLogWay way = {.path = "L"};
     CU_ASSERT_EQUAL_FATAL(crawl_log_open(&log, folder, NULL, true, SKIPPED_OFF), RESULT_OK);
-    (void)crawl_log_begin(log);
+    size_t mark = 0;
+    CU_ASSERT_EQUAL(crawl_log_begin(log, &mark), RESULT_OK);
     for (unsigned i = 0; i < LINES; i++) {
         FetchResult *fetch = fetch_result_new(i == 3 ? FETCHED_NOTHING : FETCHED_PAGE);
         CU_ASSERT_PTR_NOT_NULL_FATAL(fetch);

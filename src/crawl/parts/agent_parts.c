@@ -58,7 +58,7 @@ static ScoringOptions scoring_options(const Config *config)
 }
 
 /* Lines that an earlier run had no time to write. */
-static Result repair_log(const AgentParts *parts, const char *crawl_log)
+static Result repair_log(const AgentParts *parts, const char *crawl_log, Buffer *error)
 {
     const IngestStore *tables = &parts->store->tables;
     MDB_txn *txn = NULL;
@@ -68,13 +68,20 @@ static Result repair_log(const AgentParts *parts, const char *crawl_log)
     }
     Result rc = ingest_kept_read(txn, tables->crawl, KEPT_LOG_SERIAL, &serial);
     page_db_txn_abort(tables->db, txn);
-    return rc == RESULT_OK ? crawl_log_repair(parts->store->directory, crawl_log, serial) : rc;
+    if (rc == RESULT_OK) {
+        rc = crawl_log_repair(parts->store->directory, crawl_log, serial);
+    }
+    if (rc == RESULT_FULL) {
+        (void)buffer_append_string(error, "there is no room for lines that crawl.log lacks since "
+                                          "a crash: make some on its disk, and start again");
+    }
+    return rc;
 }
 
 static Result build_ingest(AgentParts *parts, const char *crawl_log, Buffer *error)
 {
     const Config *config = parts->config;
-    Result rc = config->log_crawl ? repair_log(parts, crawl_log) : RESULT_OK;
+    Result rc = config->log_crawl ? repair_log(parts, crawl_log, error) : RESULT_OK;
     if (rc != RESULT_OK) {
         return rc;
     }

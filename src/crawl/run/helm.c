@@ -407,12 +407,16 @@ static unsigned helm_look_at_disk(Helm *helm)
         const char *path = helm->parts->store->directory;
         long long least = helm->options->config->crawl_min_free_disk;
         long long free_bytes = (long long)monitor_disk_free(helm->monitor);
-        if (is_low) {
+        if (is_low && atomic_load(&helm->parts->stuck)) {
             LOG_WARN("agent", "paused",
-                     "reason=\"%s\" path=%s free_bytes=%lld crawl.min_free_disk=%lld "
+                     "reason=\"disk full: nothing can be written\" path=%s free_bytes=%lld "
+                     "next=\"make room there, or on the disk that the errors above name\"",
+                     path, free_bytes);
+        } else if (is_low) {
+            LOG_WARN("agent", "paused",
+                     "reason=\"disk nearly full\" path=%s free_bytes=%lld "
+                     "crawl.min_free_disk=%lld "
                      "next=\"make room until %lld bytes are free, or lower crawl.min_free_disk\"",
-                     atomic_load(&helm->parts->stuck) ? "disk full: nothing can be written"
-                                                      : "disk nearly full",
                      path, free_bytes, least, 2 * least);
         } else {
             LOG_WARN("agent", "resumed",
