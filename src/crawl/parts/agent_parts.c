@@ -26,6 +26,13 @@
 /* The largest relative change of a score at the end of a computation; a level is a factor of 2. */
 #define SCORING_PRECISION 1e-2f
 
+static Result build_stay(AgentParts *parts, Buffer *error)
+{
+    (void)error;
+    StayKind stay = (StayKind)parts->config->scope_stay;
+    return stay == STAY_ANYWHERE ? RESULT_OK : stay_set_new(&parts->stay, stay);
+}
+
 static Result build_archive(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
@@ -58,7 +65,7 @@ static ScoringOptions scoring_options(const Config *config)
 }
 
 /* Lines that an earlier run had no time to write. */
-static Result repair_log(const AgentParts *parts, const char *crawl_log, Buffer *error)
+static Result repair_log(const AgentParts *parts, Buffer *error)
 {
     const IngestStore *tables = &parts->store->tables;
     MDB_txn *txn = NULL;
@@ -69,7 +76,7 @@ static Result repair_log(const AgentParts *parts, const char *crawl_log, Buffer 
     Result rc = ingest_kept_read(txn, tables->crawl, KEPT_LOG_SERIAL, &serial);
     page_db_txn_abort(tables->db, txn);
     if (rc == RESULT_OK) {
-        rc = crawl_log_repair(parts->store->directory, crawl_log, serial);
+        rc = crawl_log_repair(parts->store->directory, parts->crawl_log, serial);
     }
     if (rc == RESULT_FULL) {
         (void)buffer_append_string(error, "there is no room for lines that crawl.log lacks since "
@@ -78,14 +85,14 @@ static Result repair_log(const AgentParts *parts, const char *crawl_log, Buffer 
     return rc;
 }
 
-static Result build_ingest(AgentParts *parts, const char *crawl_log, Buffer *error)
+static Result build_ingest(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
-    Result rc = config->log_crawl ? repair_log(parts, crawl_log, error) : RESULT_OK;
+    Result rc = config->log_crawl ? repair_log(parts, error) : RESULT_OK;
     if (rc != RESULT_OK) {
         return rc;
     }
-    rc = crawl_log_open(&parts->log, parts->store->directory, crawl_log, config->log_crawl,
+    rc = crawl_log_open(&parts->log, parts->store->directory, parts->crawl_log, config->log_crawl,
                         (SkippedMode)config->log_skipped);
     if (rc != RESULT_OK) {
         return rc;
@@ -108,27 +115,25 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log, Buffer *err
     IngestSinks sinks = wires_of_ingest(parts);
     rc = ingest_new(&parts->ingest, &options, &parts->store->tables, &sinks, parts->log,
                     &parts->stats);
-    IngestChore chore;
-    if (rc == RESULT_OK) {
-        rc = revival_new(&parts->revival);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    if (rc == RESULT_OK) {
-        chore = revival_chore(parts->revival);
-        ingest_add_chore(parts->ingest, &chore);
+    rc = revival_new(&parts->revival);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    if (rc == RESULT_OK) {
-        rc = readmission_new(&parts->readmission, &parts->store->tables, &parts->fetch_filter);
+    rc = readmission_new(&parts->readmission, &parts->store->tables, &parts->fetch_filter);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    if (rc == RESULT_OK) {
-        chore = readmission_chore(parts->readmission);
-        ingest_add_chore(parts->ingest, &chore);
+    rc = orders_new(&parts->orders, wires_ring, parts);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    if (rc == RESULT_OK) {
-        rc = orders_new(&parts->orders, wires_ring, parts);
-    }
-    if (rc == RESULT_OK) {
-        chore = orders_chore(parts->orders);
-        ingest_add_chore(parts->ingest, &chore);
+    IngestChore chores[] = {revival_chore(parts->revival), readmission_chore(parts->readmission),
+                            orders_chore(parts->orders)};
+    for (size_t i = 0; i < sizeof chores / sizeof *chores; i++) {
+        ingest_add_chore(parts->ingest, &chores[i]);
     }
     if (rc == RESULT_OK && parts->cluster != NULL) {
         rc = cluster_part_open(parts->cluster, parts->ingest, &parts->results, error);
@@ -136,8 +141,8 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log, Buffer *err
             rc = cluster_part_score(parts->cluster, parts->scoring);
         }
     }
-    if (rc == RESULT_OK && scoring_chore(parts->scoring, &chore)) {
-        ingest_add_chore(parts->ingest, &chore);
+    if (rc == RESULT_OK && scoring_chore(parts->scoring, &chores[0])) {
+        ingest_add_chore(parts->ingest, &chores[0]);
     }
     return rc;
 }
@@ -205,25 +210,16 @@ static Result build_revisits(AgentParts *parts, Buffer *error)
     return rc;
 }
 
-static Result writing_parts_new(AgentParts *parts, const char *crawl_log, Buffer *error)
+static Result build_scoring(AgentParts *parts, Buffer *error)
 {
-    Result rc = build_archive(parts, error);
-    if (rc == RESULT_OK) {
-        ScoringOptions options = scoring_options(parts->config);
-        const IngestStore *tables = &parts->store->tables;
-        rc = scoring_new(&parts->scoring, &options, tables->db, tables->schedule, wires_moves,
-                         parts);
-        if (rc != RESULT_OK) {
-            (void)buffer_printf(error, "score.scorer: no room for the scores: %s", result_name(rc));
-        }
+    ScoringOptions options = scoring_options(parts->config);
+    const IngestStore *tables = &parts->store->tables;
+    Result rc =
+        scoring_new(&parts->scoring, &options, tables->db, tables->schedule, wires_moves, parts);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "score.scorer: no room for the scores: %s", result_name(rc));
     }
-    if (rc == RESULT_OK) {
-        rc = build_ingest(parts, crawl_log, error);
-    }
-    if (rc == RESULT_OK) {
-        rc = build_sieve(parts, error);
-    }
-    return rc == RESULT_OK ? build_revisits(parts, error) : rc;
+    return rc;
 }
 
 static Result writing_parts_change(AgentParts *parts, Buffer *error)
@@ -320,19 +316,15 @@ static Result read_options(AgentParts *parts, ParsingOptions *options, Buffer *e
                : score_rules_read(&options->score_rules, config->score_rules, error);
 }
 
-static Result parsing_parts_new(AgentParts *parts, Buffer *error)
+static Result build_parsing(AgentParts *parts, Buffer *error)
 {
     ParsingOptions options;
-    Result rc = rule_parts_share(parts, error);
-    if (rc == RESULT_OK) {
-        rc = build_classifier(parts, error);
+    Result rc = read_options(parts, &options, error);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    if (rc == RESULT_OK) {
-        rc = read_options(parts, &options, error);
-    }
-    return rc != RESULT_OK ? rc
-                           : parsing_new(&parts->parsing, &options, parts->archive, &parts->stats,
-                                         wires_parsed, wires_skipped, parts);
+    return parsing_new(&parts->parsing, &options, parts->archive, &parts->stats, wires_parsed,
+                       wires_skipped, parts);
 }
 
 /* The configuration has changed: limits of a page, parsing threads; score.rules is read again.
@@ -353,7 +345,7 @@ static Result parsing_parts_change(AgentParts *parts, Buffer *error)
 }
 
 /* The threads that render pages, when the configuration wants them. */
-static Result render_parts_new(AgentParts *parts, Buffer *error)
+static Result build_renders(AgentParts *parts, Buffer *error)
 {
     RenderDeskOptions options = {.config = parts->config,
                                  .directory = parts->store->directory,
@@ -454,7 +446,14 @@ static void share_connections(AgentParts *parts)
 
 Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error)
 {
+    /* Ingest needs the archive and the scorer, the parsing threads hand over to ingest, and the
+     * network to these. */
+    static Result (*const steps[])(AgentParts *, Buffer *) = {
+        site_parts_share, build_stay,    build_archive,  build_scoring,
+        build_ingest,     build_sieve,   build_revisits, rule_parts_share,
+        build_classifier, build_parsing, build_renders,  network_parts_new};
     parts->store = store;
+    parts->crawl_log = crawl_log;
     bool shares = parts->cluster != NULL && parts->config->fetch_rate > 0;
     rate_gate_init(&parts->rate, shares ? 1 : parts->config->fetch_rate); /* none is granted yet */
     byte_quota_init(&parts->quota, 0);
@@ -465,33 +464,21 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
     byte_gate_init(&parts->spools, (size_t)parts->config->fetch_spool, NULL, NULL);
     byte_gate_init(&parts->results, (size_t)parts->config->store_memory, NULL, NULL);
     parts->gates = true;
-    Result rc = site_parts_share(parts, error);
-    if (rc == RESULT_OK && parts->config->scope_stay != STAY_ANYWHERE) {
-        rc = stay_set_new(&parts->stay, (StayKind)parts->config->scope_stay);
-    }
-    if (rc == RESULT_OK) {
-        rc = writing_parts_new(parts, crawl_log, error);
-    }
-    if (rc == RESULT_OK) {
-        rc = parsing_parts_new(parts, error);
-    }
-    if (rc == RESULT_OK) {
-        rc = render_parts_new(parts, error);
-    }
-    if (rc == RESULT_OK) {
-        rc = network_parts_new(parts, error);
-    }
-    if (rc == RESULT_OK) {
-        atomic_store(&parts->pages_final, stats_get(&parts->stats.pages));
-        if (parts->cluster != NULL) { /* nothing more is granted yet */
-            atomic_store(&parts->max_pages, parts->config->crawl_max_pages == 0
-                                                ? NO_PAGE_LIMIT
-                                                : stats_get(&parts->stats.pages));
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        Result rc = steps[i](parts, error);
+        if (rc != RESULT_OK) {
+            return rc;
         }
-        byte_quota_take(&parts->quota, stats_get(&parts->stats.bytes)); /* by earlier runs */
-        share_connections(parts);
     }
-    return rc;
+    atomic_store(&parts->pages_final, stats_get(&parts->stats.pages));
+    if (parts->cluster != NULL) { /* nothing more is granted yet */
+        atomic_store(&parts->max_pages, parts->config->crawl_max_pages == 0
+                                            ? NO_PAGE_LIMIT
+                                            : stats_get(&parts->stats.pages));
+    }
+    byte_quota_take(&parts->quota, stats_get(&parts->stats.bytes)); /* by earlier runs */
+    share_connections(parts);
+    return RESULT_OK;
 }
 
 /* ---- life ---- */

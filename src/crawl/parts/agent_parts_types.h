@@ -57,6 +57,7 @@ typedef struct AgentParts {
     Readmission *readmission;
     Orders *orders; /* of operators, about seeds and hosts */
     DedupSteps dedup;
+    const char *crawl_log; /* its name; NULL: DIR/crawl.log */
     CrawlLog *log;
     Archive *archive;   /* NULL: --no-warc */
     Revisits *revisits; /* NULL: schedule.mode = once */

@@ -210,13 +210,7 @@ static Result build_names(AgentParts *parts, Buffer *error)
     tls_sessions_init(&parts->sessions, (size_t)config->fetch_tls_sessions);
     parts->has_sessions = true;
     rc = open_trust(parts, error);
-    if (rc == RESULT_OK) {
-        rc = build_signer(parts, error);
-    }
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    return rc;
+    return rc == RESULT_OK ? build_signer(parts, error) : rc;
 }
 
 static FetcherOptions fetcher_options(AgentParts *parts)
@@ -318,21 +312,18 @@ Result network_parts_change(AgentParts *parts, Buffer *error)
     return rc;
 }
 
-static Result build_fetch(AgentParts *parts, Buffer *error)
-{
-    Result rc = build_names(parts, error);
-    if (rc == RESULT_OK) {
-        rc = make_fetchers(parts);
-    }
-    atomic_store(&parts->n_fetching, atomic_load(&parts->n_fetchers));
-    return rc;
-}
-
 Result network_parts_new(AgentParts *parts, Buffer *error)
 {
     DescriptorShare share = share_descriptors(parts->config);
     parts->most_connections = share.most;
     parts->kept_connections = share.kept;
     Result rc = build_frontier(parts, error);
-    return rc == RESULT_OK ? build_fetch(parts, error) : rc;
+    if (rc == RESULT_OK) {
+        rc = build_names(parts, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = make_fetchers(parts);
+    }
+    atomic_store(&parts->n_fetching, atomic_load(&parts->n_fetchers));
+    return rc;
 }
