@@ -13,6 +13,12 @@
 #include "crawl/parts/network_parts.h"
 #include "page/crawl_log_notes.h"
 
+int check_misuse(const char *usage)
+{
+    (void)fputs(usage, stderr);
+    return EXIT_USAGE;
+}
+
 /* Check page: a file read as a page, for `ragno check links`, `charset` and `digest`.
  *
  * What: the arguments that these commands share, and the parsed file.
@@ -104,11 +110,10 @@ static void check_page_close(CheckPage *check)
 }
 
 /* The whole answer, which includes a <meta> behind the prescan's reach: so the page is parsed. */
-static int check_charset(int argc, char **argv)
+static int check_charset(const char *usage, int argc, char **argv)
 {
     CheckPage check = {.file = NULL, .base = "http://localhost/"};
-    int status =
-        check_page_open(&check, argc, argv, "usage: ragno check charset FILE [--content-type T]\n");
+    int status = check_page_open(&check, argc, argv, usage);
     if (status == 0) {
         (void)printf("%s\n", check.page.encoding);
     }
@@ -116,12 +121,11 @@ static int check_charset(int argc, char **argv)
     return status;
 }
 
-static int check_config(int argc, char **argv)
+static int check_config(const char *usage, int argc, char **argv)
 {
     Config config;
     if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
-        (void)fprintf(stderr, "usage: ragno check config [FILE]\n");
-        return 2;
+        return check_misuse(usage);
     }
     CheckOptions options = {.file = argc == 2 ? argv[1] : NULL};
     int status = check_options_load(&options, &config);
@@ -137,11 +141,10 @@ static int check_config(int argc, char **argv)
     return status;
 }
 
-int check_digest(int argc, char **argv)
+int check_digest(const char *usage, int argc, char **argv)
 {
     CheckPage check = {.file = NULL};
-    int status = check_page_open(&check, argc, argv,
-                                 "usage: ragno check digest FILE --base URL [--content-type T]\n");
+    int status = check_page_open(&check, argc, argv, usage);
     if (status == 0) {
         const Page *page = &check.page;
         Hash128 body = hash_128(check.body.data, check.body.length);
@@ -259,15 +262,13 @@ static int check_dns_resolve(const Config *config, int n, char **hosts)
     return status;
 }
 
-static int check_dns(int argc, char **argv)
+static int check_dns(const char *usage, int argc, char **argv)
 {
     CheckOptions options = {.file = NULL};
     Config config;
     const CommandOption rows[] = {CHECK_OPTIONS_ROWS(&options)};
-    CommandLine line = {"check dns",
-                        "usage: ragno check dns [-c FILE] [-s SECTION.KEY=VALUE]... "
-                        "HOST...\n",
-                        COMMAND_ROWS(rows), .words_least = 1, .words_most = argc};
+    CommandLine line = {"check dns", usage, COMMAND_ROWS(rows), .words_least = 1,
+                        .words_most = argc};
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {
         return status == COMMAND_HELPED ? 0 : status;
@@ -280,13 +281,10 @@ static int check_dns(int argc, char **argv)
     return status;
 }
 
-int check_links(int argc, char **argv)
+int check_links(const char *usage, int argc, char **argv)
 {
     CheckPage check = {.file = NULL};
-    int status = check_page_open(
-        &check, argc, argv,
-        "usage: ragno check links FILE --base URL [--content-type T] [--embeds] [--text] "
-        "[--front-end skim|libxml2]\n");
+    int status = check_page_open(&check, argc, argv, usage);
     for (size_t i = 0; status == 0 && i < check.page.n_links; i++) {
         const PageLink *link = &check.page.links[i];
         (void)printf("%s\t%s", link_kind_name((LinkKind)link->kind), link->url);
@@ -304,13 +302,12 @@ int check_links(int argc, char **argv)
 #define MS_MINUTE 60000
 #define MS_HOUR   3600000
 
-static int check_retries(int argc, char **argv)
+static int check_retries(const char *usage, int argc, char **argv)
 {
     RetryRule rules[FETCH_CLASSES];
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     if (argc > 2) {
-        (void)fprintf(stderr, "usage: ragno check retries ['CLASS WAIT RETRIES [drop], ...']\n");
-        return 2;
+        return check_misuse(usage);
     }
     politeness_default_rules(rules);
     Result rc = argc == 2 ? politeness_parse_rules(rules, argv[1], &error) : RESULT_OK;
@@ -375,11 +372,10 @@ static void check_robots_usage(const Robots *robots, const char *path, size_t le
     }
 }
 
-static int check_robots(int argc, char **argv)
+static int check_robots(const char *usage, int argc, char **argv)
 {
     if (argc != 4) {
-        (void)fprintf(stderr, "usage: ragno check robots FILE AGENT URL\n");
-        return 2;
+        return check_misuse(usage);
     }
     Buffer body;
     Buffer path = {.limit = BUFFER_NO_LIMIT};
@@ -454,12 +450,12 @@ static bool print_entry(void *context, const SitemapEntry *entry)
     return true;
 }
 
-static int check_sitemap(int argc, char **argv)
+static int check_sitemap(const char *usage, int argc, char **argv)
 {
     const char *url = NULL;
     const CommandOption rows[] = {{"url", 0, COMMAND_TEXT, .to = &url}};
-    CommandLine line = {"check sitemap", "usage: ragno check sitemap FILE --url URL\n",
-                        COMMAND_ROWS(rows), .words_least = 1, .words_most = 1};
+    CommandLine line = {"check sitemap", usage, COMMAND_ROWS(rows), .words_least = 1,
+                        .words_most = 1};
     int wrong = command_line_take(&line, argc, argv);
     if (wrong != 0) {
         return wrong;
@@ -509,7 +505,7 @@ typedef struct CheckText {
     bool markdown;
 } CheckText;
 
-static int check_text_read_arguments(CheckText *check, int argc, char **argv)
+static int check_text_read_arguments(CheckText *check, int argc, char **argv, const char *usage)
 {
     const CommandOption rows[] = {{"base", 0, COMMAND_TEXT, .to = &check->base},
                                   {"content-type", 0, COMMAND_TEXT, .to = &check->content_type},
@@ -517,10 +513,7 @@ static int check_text_read_arguments(CheckText *check, int argc, char **argv)
                                   {"markdown", 0, COMMAND_FLAG, .to = &check->markdown},
                                   {"no-styles", 0, COMMAND_FLAG, .to = &check->no_styles},
                                   {"facts", 0, COMMAND_FLAG, .to = &check->facts}};
-    CommandLine line = {"check text",
-                        "usage: ragno check text FILE [--base URL] [--content-type T] "
-                        "[--no-styles] [--markdown] [--main | --facts]\n",
-                        COMMAND_ROWS(rows), .words_least = 1, .words_most = 1};
+    CommandLine line = {"check text", usage, COMMAND_ROWS(rows), .words_least = 1, .words_most = 1};
     int status = command_line_take(&line, argc, argv);
     check->file = status == 0 ? line.words[0] : NULL;
     return status;
@@ -553,11 +546,11 @@ static void print_facts(const VisibleReader *reader, const VisiblePage *page)
 }
 
 /* Prints the visible text of a page, or with --facts what the page says of itself. */
-int check_text(int argc, char **argv)
+int check_text(const char *usage, int argc, char **argv)
 {
     CheckText check = {.file = NULL};
     Buffer body;
-    int status = check_text_read_arguments(&check, argc, argv);
+    int status = check_text_read_arguments(&check, argc, argv, usage);
     if (status != 0) {
         return status;
     }
@@ -609,11 +602,10 @@ static bool has_other_scheme(const char *base)
            !(n == 5 && strncasecmp(base, "https", n) == 0);
 }
 
-static int check_url(int argc, char **argv)
+static int check_url(const char *usage, int argc, char **argv)
 {
     if (argc != 3) {
-        (void)fprintf(stderr, "usage: ragno check url BASE HREF\n");
-        return 2;
+        return check_misuse(usage);
     }
     Url base = {.href = NULL};
     Url url = {.href = NULL};
@@ -635,12 +627,11 @@ static int check_url(int argc, char **argv)
 
 /* The pages of a crawl's database, and nothing else: also beside a crawl that has met a broken one
  * and holds the locks (crawl/fault.h). */
-static int check_database(int argc, char **argv)
+static int check_database(const char *usage, int argc, char **argv)
 {
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     if (argc != 2) {
-        (void)fprintf(stderr, "usage: ragno check database DIR\n");
-        return EXIT_USAGE;
+        return check_misuse(usage);
     }
     if (!crawl_store_exists(argv[1])) {
         (void)fprintf(stderr, "ragno check: %s holds no crawl\n", argv[1]);
@@ -660,12 +651,13 @@ static int check_database(int argc, char **argv)
 typedef struct CheckCommand {
     const char *name;
     const char *usage;
-    int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+    int (*run)(const char *usage, int argc, char **argv); /* argv[0] is the command's name */
 } CheckCommand;
 
 /* For the manual, with tabs between. */
-static int check_annotations(int argc, char **argv)
+static int check_annotations(const char *usage, int argc, char **argv)
 {
+    (void)usage;
     (void)argc;
     (void)argv;
     for (unsigned i = 0; i < CRAWL_LOG_NOTE_COUNT; i++) {
@@ -684,7 +676,7 @@ static const CheckCommand commands[] = {
     {"database", "DIR", check_database},
     {"digest", "FILE --base URL [--content-type T]", check_digest},
     {"dns", "[-c FILE] [-s SECTION.KEY=VALUE]... HOST...", check_dns},
-    {"links", "FILE --base URL [--content-type T] [--embeds] [--front-end skim|libxml2]",
+    {"links", "FILE --base URL [--content-type T] [--embeds] [--text] [--front-end skim|libxml2]",
      check_links},
     {"page", "FILE [--base URL]", check_page},
     {"render", "FILE|DIR URL [--document] [-c FILE] [-s SECTION.KEY=VALUE]...", check_render},
@@ -725,11 +717,13 @@ int check_main(int argc, char **argv)
     }
     for (const CheckCommand *c = commands; c->name != NULL; c++) {
         if (strcmp(argv[1], c->name) == 0) {
+            char usage[512];
+            (void)snprintf(usage, sizeof usage, "usage: ragno check %s %s\n", c->name, c->usage);
             if (argc > 2 && is_help(argv[2])) {
-                (void)printf("usage: ragno check %s %s\n", c->name, c->usage);
+                (void)fputs(usage, stdout);
                 return 0;
             }
-            int status = c->run(argc - 1, argv + 1);
+            int status = c->run(usage, argc - 1, argv + 1);
             return status == COMMAND_HELPED ? 0 : status;
         }
     }

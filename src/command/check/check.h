@@ -8,15 +8,18 @@
 
 /* The commands of `ragno check`, one file each (check_NAME.c).
  *
- * What: argv[0] is the command's name; each returns the exit status.
+ * What: usage is its line of usage; argv[0] is the command's name; each returns the exit status.
  * Threads: main. */
 
-int check_digest(int argc, char **argv);
-int check_links(int argc, char **argv);
-int check_page(int argc, char **argv);
-int check_render(int argc, char **argv);
-int check_text(int argc, char **argv);
-int check_filter(int argc, char **argv);
+int check_digest(const char *usage, int argc, char **argv);
+int check_links(const char *usage, int argc, char **argv);
+int check_page(const char *usage, int argc, char **argv);
+int check_render(const char *usage, int argc, char **argv);
+int check_text(const char *usage, int argc, char **argv);
+int check_filter(const char *usage, int argc, char **argv);
+
+/* Says how the command is used. EXIT_USAGE. */
+int check_misuse(const char *usage);
 
 /* Runs `check` with argv[0] = "check", argv[1] = the command. Returns the exit status. */
 int check_main(int argc, char **argv);

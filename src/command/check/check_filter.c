@@ -7,11 +7,6 @@
 #include "crawl/input_file.h"
 #include "parse/filter/filter_atoms.h"
 
-static const char check_filter_usage[] =
-    "usage: ragno check filter 'EXPRESSION' [--source URL] [--depth N] [--status N]\n"
-    "                          [--content-type TYPE] [--body FILE] [--explain] URL...\n"
-    "       ragno check filter --atoms\n";
-
 static int print_atoms(void)
 {
     for (size_t i = 0; filter_atom_help(i) != NULL; i++) {
@@ -68,7 +63,7 @@ static int check_filter_take_body(void *to, const char *value)
     return status;
 }
 
-static int check_filter_read_arguments(Question *question, int argc, char **argv)
+static int check_filter_read_arguments(Question *question, int argc, char **argv, const char *usage)
 {
     FilterInput *input = &question->input;
     uint64_t depth = UINT64_MAX;
@@ -80,7 +75,7 @@ static int check_filter_read_arguments(Question *question, int argc, char **argv
         {"content-type", 0, COMMAND_TEXT, .to = &input->content_type},
         {"body", 0, COMMAND_TAKE, .to = question, .take = check_filter_take_body},
         {"explain", 0, COMMAND_FLAG, .to = &question->explain}};
-    CommandLine line = {"check filter", check_filter_usage, COMMAND_ROWS(rows), .words_least = 1,
+    CommandLine line = {"check filter", usage, COMMAND_ROWS(rows), .words_least = 1,
                         .words_most = argc};
     int status = command_line_take(&line, argc, argv);
     if (status == 0) {
@@ -117,17 +112,16 @@ static int check_filter_answer(const Question *question, const Filter *filter,
     return rc == RESULT_OK ? 0 : 1;
 }
 
-int check_filter(int argc, char **argv)
+int check_filter(const char *usage, int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--atoms") == 0) {
         return print_atoms();
     }
-    Question question = {.expression = NULL};
+    Question question = {.body = {.limit = BUFFER_NO_LIMIT}};
     Filter *filter = NULL;
     FilterScratch *scratch = NULL;
     FilterError error;
-    buffer_init(&question.body, BUFFER_NO_LIMIT);
-    int status = check_filter_read_arguments(&question, argc, argv);
+    int status = check_filter_read_arguments(&question, argc, argv, usage);
     if (status == 0) {
         FilterOptions options = {.available = FILTER_HAS_ALL, .read_file = check_filter_read_file};
         Result rc = filter_compile(&filter, question.expression, strlen(question.expression),

@@ -11,7 +11,6 @@
 #include "render/archive_source.h"
 #include "render/desk/render_desk.h"
 
-#define USAGE               "render FILE|DIR URL [--document] [-c FILE] [-s SECTION.KEY=VALUE]..."
 #define CHECK_RENDER_MEMORY ((size_t)256 << 20) /* of answers that are kept */
 
 typedef struct CheckRender {
@@ -184,14 +183,14 @@ static void check_render_print(const CheckRender *check)
 
 /* Renders one page offline, and prints what came of it: facts and links, a line each; an empty
  * line; the text. */
-int check_render(int argc, char **argv)
+int check_render(const char *usage, int argc, char **argv)
 {
     CheckRender check = {.place = NULL};
     CheckOptions options = {.file = NULL};
     const CommandOption rows[] = {CHECK_OPTIONS_ROWS(&options),
                                   {"document", 0, COMMAND_FLAG, .to = &check.document}};
-    CommandLine line = {"check render", "usage: ragno check " USAGE "\n", COMMAND_ROWS(rows),
-                        .words_least = 2, .words_most = 2};
+    CommandLine line = {"check render", usage, COMMAND_ROWS(rows), .words_least = 2,
+                        .words_most = 2};
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {
         return status == COMMAND_HELPED ? 0 : status;
@@ -217,15 +216,14 @@ int check_render(int argc, char **argv)
 }
 
 /* Whether a file needs a browser, and why. */
-int check_page(int argc, char **argv)
+int check_page(const char *usage, int argc, char **argv)
 {
     PageVerdict verdict;
     Buffer body;
     Buffer why = {.limit = 4096};
     bool has_base = argc == 4 && strcmp(argv[2], "--base") == 0;
     if (argc != 2 && !has_base) {
-        (void)fprintf(stderr, "usage: ragno check page FILE [--base URL]\n");
-        return 2;
+        return check_misuse(usage);
     }
     int status = input_file_read(argv[1], &body);
     if (status != 0) {
