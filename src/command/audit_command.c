@@ -77,10 +77,9 @@ static int audit_command_run(AuditCommand *command, PageDB *db)
 {
     Audit audit;
     AuditRequests requests = {.audit = &audit, .out = stdout};
-    Buffer error, out;
+    Buffer error = {.limit = 65536};
+    Buffer out = {.limit = BUFFER_NO_LIMIT};
     int status = 0;
-    buffer_init(&error, 65536);
-    buffer_init(&out, BUFFER_NO_LIMIT);
     if ((command->options.host != NULL || command->options.ips != NULL) && !command->json) {
         command->options.sink = audit_requests_sink(&requests);
     }

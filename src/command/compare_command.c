@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/memory/embed.h"
 #include "command/export/export_view.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
@@ -370,15 +371,7 @@ static int compare_run(Compare *compare, OutputFile *output, ExportFormat format
     return short_read_signal() != 0 ? 128 + short_read_signal() : exit_status_of(rc);
 }
 
-static const char usage[] =
-    "usage: ragno compare A B [OPTION]...   what has become of the pages of A in B\n"
-    "A and B are crawls, or backups of one at two moments. Rows: change (new, gone, changed,\n"
-    "moved), url, from (of what moved), and the statuses before and after.\n"
-    "      --hosts              a row for each host instead, with the numbers of each\n"
-    "      --format FORMAT      tsv (default), csv or jsonl\n"
-    "  -o, --output FILE        default standard output\n"
-    "  -q, --quiet              no summary\n"
-    "Exit: 0 told; 2 usage; 3 input or output; 17 a crawl is damaged.\n";
+EMBED(compare_usage, "src/command/compare_command.txt");
 
 /* LMDB opens a file once in a process. */
 static bool compare_is_same(const char *a, const char *b)
@@ -417,7 +410,7 @@ int compare_main(int argc, char **argv)
         {"format", 0, COMMAND_WORD, .to = &format, .words = EXPORT_WORDS},
         {"output", 'o', COMMAND_TEXT, .to = &path},
         {"quiet", 'q', COMMAND_FLAG, .to = &quiet}};
-    CommandLine line = {"compare", usage, COMMAND_ROWS(options), .words_least = 2, .words_most = 2};
+    CommandLine line = {"compare", compare_usage, COMMAND_ROWS(options), .words_least = 2, .words_most = 2};
     buffer_init(&compare->before.url, BUFFER_NO_LIMIT);
     buffer_init(&compare->after.url, BUFFER_NO_LIMIT);
     int status = command_line_take(&line, argc, argv);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "audit/audit_text.h"
+#include "base/memory/embed.h"
 #include "command/ctl.h"
 #include "command/forget/forget.h"
 #include "crawl/command_line.h"
@@ -219,14 +220,7 @@ static int complaint_have(const Complaint *complaint, int (*main_of)(int argc, c
 
 /* ---- the command ---- */
 
-static const char complaint_usage[] =
-    "usage: ragno complaint DIR URL|HOST|ADDRESS [--deny] [--forget]\n"
-    "What was asked of it, when, how fast, under which rules and why, as a letter that "
-    "can be sent.\n"
-    "  --deny     it is not visited any more\n"
-    "  --forget   what is kept of it is erased (ragno forget), and it is not visited "
-    "any more\n"
-    "Exit: 0, 1 the audit found a breach of politeness, 2 usage, 3 cannot be read.\n";
+EMBED(complaint_usage, "src/command/complaint_command.txt");
 
 /* What the word means: an address, a URL or a host. */
 static Result complaint_read(Complaint *complaint)

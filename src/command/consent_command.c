@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/embed.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
@@ -45,16 +46,7 @@ typedef struct Consent {
     Decoder *decoder;
 } Consent;
 
-static const char consent_usage[] =
-    "usage: ragno consent DIR URL|HOST [--usage USAGE]\n"
-    "       ragno consent DIR --changed\n"
-    "For which use a page is allowed, by which statement, and what others said: as of\n"
-    "its capture, from the archive. The strictest statement holds. USAGE is train-ai,\n"
-    "ai-input, search, tdm or image-ai (train and others are understood).\n"
-    "--changed lists captures whose site denies more now than it did then, a line for\n"
-    "each: URL, what is denied (crawl: by robots.txt), the line that says so.\n"
-    "Exit: 0 not denied, 1 denied, or nothing is known of the host, 2 wrong usage.\n"
-    "Without --usage it is about crawl.usages, the identity's.\n";
+EMBED(consent_usage, "src/command/consent_command.txt");
 
 /* ---- where they are kept ---- */
 

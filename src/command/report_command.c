@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory/embed.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
@@ -18,17 +19,7 @@ typedef struct ReportCommand {
     bool broken;
 } ReportCommand;
 
-static const char report_usage[] =
-    "usage: ragno report DIR [--html|--json] [-o FILE]\n"
-    "       ragno report DIR --broken-links [-o FILE]\n"
-    "Reports on a crawl, finished or running: speed over time, statuses, types, sizes,\n"
-    "languages, errors, refusals, robots.txt, walls, hosts, links, redirects,\n"
-    "broken links.\n"
-    "  --html           one HTML file with graphs, which loads nothing\n"
-    "  --json           one JSON object: numbers in bytes, ms and UTC\n"
-    "  --broken-links   each link to a page that cannot be had, one line each: status,\n"
-    "                   URL, the page that has the link, separated by tabs\n"
-    "  -o, --output FILE\n";
+EMBED(report_usage, "src/command/report_command.txt");
 
 /* 0, an exit status, or COMMAND_HELPED. */
 static int report_command_parse(ReportCommand *command, int argc, char **argv)

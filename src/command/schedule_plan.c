@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/embed.h"
 #include "forecast/forecast.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
@@ -37,12 +38,7 @@ typedef struct Plan {
     Buffer url;
 } Plan;
 
-static const char schedule_plan_usage[] =
-    "usage: ragno schedule DIR plan [--visits N]\n"
-    "Tells how fresh the copies of a crawl are kept by a budget of visits:\n"
-    "as scheduled now, all pages alike, and by schedule.revisit = optimal; and\n"
-    "what one visit more a second would buy. Nothing is changed.\n"
-    "  --visits N   visits per second (schedule.revisit_rate)\n";
+EMBED(schedule_plan_usage, "src/command/schedule_plan.txt");
 
 /* ---- reading ---- */
 

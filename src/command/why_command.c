@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory/embed.h"
 #include "command/cluster/cluster_pages.h"
 #include "crawl/command_line.h"
 #include "crawl/control/control_link.h"
@@ -10,14 +11,7 @@
 #include "crawl/exit_status.h"
 #include "why/why_text.h"
 
-static const char why_usage[] =
-    "usage: ragno why DIR URL [--json] [--here]\n"
-    "Everything about one URL: how it was found, what the rules say of it, where it is\n"
-    "now and what it waits for, each attempt, and what comes next. Its state is one of\n"
-    "unknown, refused, queued, in flight, fetched, duplicate, failed, host dropped.\n"
-    "Of a URL that another agent of a cluster owns, that agent is asked, too, and of one\n"
-    "that another agent found, how it was found there; with --here nobody is asked.\n"
-    "Exit: 0 known, 1 unknown, 2 not a URL.\n";
+EMBED(why_usage, "src/command/why_command.txt");
 
 static int why_command_print(const Buffer *out, Result rc, int status)
 {

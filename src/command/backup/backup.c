@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory/embed.h"
 #include "command/forget/forget_order.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
@@ -488,32 +489,15 @@ static int backup_end(Backup *backup, const char *command, Result rc)
     return rc == RESULT_OK ? EXIT_FINISHED : EXIT_IO;
 }
 
-static int backup_usage(const char *command, FILE *out)
-{
-    if (strcmp(command, "backup") == 0) {
-        (void)fputs("usage: ragno backup DIR TO\n"
-                    "Keeps the crawl in DIR, as it is at one commit, in the directory TO; also "
-                    "while it runs.\n"
-                    "Finished WARC files are linked where DIR and TO are on one file system, else "
-                    "copied. Repeated,\n"
-                    "it writes what is new. `ragno verify TO` proves it; `ragno restore TO DIR` "
-                    "brings it back.\n",
-                    out);
-    } else {
-        (void)fputs("usage: ragno restore FROM DIR\n"
-                    "Makes a crawl in DIR, which must be new or empty, of a backup. Then `ragno -d "
-                    "DIR` goes on with it.\n",
-                    out);
-    }
-    return out == stdout ? EXIT_FINISHED : EXIT_USAGE;
-}
+EMBED(backup_usage, "src/command/backup/backup.txt");
 
 /* The status with which it ends here, or -1. */
 static int backup_look(const char *command, int argc, char **argv)
 {
     bool help = argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
     if (help || argc != 3 || argv[1][0] == '-') {
-        return backup_usage(command, help ? stdout : stderr);
+        (void)fputs(backup_usage, help ? stdout : stderr);
+        return help ? EXIT_FINISHED : EXIT_USAGE;
     }
     if (!crawl_store_exists(argv[1])) {
         (void)fprintf(stderr, "ragno %s: %s holds no crawl\n", command, argv[1]);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/memory/embed.h"
 #include "cluster/desk/table_keeper.h"
 #include "command/cluster/cluster_accounts.h"
 #include "command/cluster/cluster_client.h"
@@ -500,12 +501,11 @@ static bool cluster_moves_read_words(Move *move)
 static int cluster_moves_main(const Config *config, const ClusterChange *change,
                               const ClusterWords *words)
 {
-    Buffer error;
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     Move move = {.command = change->name, .words = words, .error = &error};
     if (!cluster_moves_read_words(&move)) {
         return EXIT_USAGE;
     }
-    buffer_init(&error, BUFFER_NO_LIMIT);
     cluster_table_init(&move.table);
     int status = cluster_moves_change(&move, config, change);
     cluster_table_destroy(&move.table);
@@ -516,28 +516,7 @@ static int cluster_moves_main(const Config *config, const ClusterChange *change,
 
 /* ---- `ragno cluster` ---- */
 
-static int cluster_command_usage(FILE *out, int status)
-{
-    (void)fputs(
-        "usage: ragno cluster init --agents N [SERVER]   makes a crawl for N agents (1 to 4096)\n"
-        "       ragno cluster init --agents N --write DIR [SERVER]\n"
-        "               writes a nats-server's configuration and a key for each agent; asks no "
-        "server\n"
-        "       ragno cluster status [SERVER]            how all agents do, and what moves\n"
-        "       ragno cluster add [SERVER]               makes room for one more agent\n"
-        "       ragno cluster drain AGENT [SERVER]       its hosts move to the others\n"
-        "       ragno cluster move HOST --to AGENT [SERVER]\n"
-        "       ragno cluster move SLOTS --from AGENT --to AGENT [SERVER]\n"
-        "       ragno cluster restore AGENT [SERVER]     it has lost its disk, and begins anew\n"
-        "       ragno cluster unseat AGENT [SERVER]      it is away: others decide about "
-        "addresses\n"
-        "       ragno cluster seat AGENT [SERVER]        it is back: it decides again\n"
-        "SERVER: -c FILE with a [cluster] section, or\n"
-        "       --url URL --name NAME [--credentials FILE] [--tls-authority FILE]\n"
-        "       [--tls-certificate FILE --tls-key FILE] [--replicas N]\n",
-        out);
-    return status;
-}
+EMBED(cluster_usage, "src/command/cluster/cluster_command.txt");
 
 /* The words of the command itself. */
 static bool cluster_command_take_word(int argc, char **argv, int *i, ClusterWords *words)
@@ -626,7 +605,8 @@ static int init_main(const Config *config, const ClusterWords *words)
     const char *word = words->agents;
     unsigned long agents = word == NULL ? 0 : strtoul(word, &end, 10);
     if (agents < 1 || agents > SLOT_COUNT || *end != '\0') {
-        return cluster_command_usage(stderr, EXIT_USAGE);
+        (void)fputs(cluster_usage, stderr);
+        return EXIT_USAGE;
     }
     Result rc = words->directory == NULL
                     ? init_cluster(config, (uint32_t)agents, &error)
@@ -664,7 +644,7 @@ static int cluster_command_run(Config *config, int argc, char **argv)
     int status = change != NULL ? cluster_moves_main(config, change, &words)
                                 : cluster_status(config, "cluster");
     if (change != NULL && status == EXIT_USAGE) {
-        (void)cluster_command_usage(stderr, EXIT_USAGE);
+        (void)fputs(cluster_usage, stderr);
     }
     return status;
 }
@@ -673,12 +653,11 @@ int cluster_main(int argc, char **argv)
 {
     Config config;
     const char *word = argc > 1 ? argv[1] : "";
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        return cluster_command_usage(stdout, 0);
-    }
-    if (strcmp(word, "init") != 0 && strcmp(word, "status") != 0 &&
-        cluster_moves_find(word) == NULL) {
-        return cluster_command_usage(stderr, EXIT_USAGE);
+    bool is_help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+    if (is_help || (strcmp(word, "init") != 0 && strcmp(word, "status") != 0 &&
+                    cluster_moves_find(word) == NULL)) {
+        (void)fputs(cluster_usage, is_help ? stdout : stderr);
+        return is_help ? EXIT_FINISHED : EXIT_USAGE;
     }
     if (config_init(&config) != RESULT_OK) {
         return EXIT_INTERNAL;

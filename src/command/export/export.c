@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/ascii.h"
+#include "base/memory/embed.h"
 #include "command/export/host_export.h"
 #include "command/export/page_export.h"
 #include "command/part/part_command.h"
@@ -280,23 +281,7 @@ typedef struct ExportCommand {
     Progress progress;
 } ExportCommand;
 
-static const char export_usage[] =
-    "usage: ragno export DIR links|hosts|pages [OPTION]...\n"
-    "       ragno export DIR text|captures|warc|wacz [OPTION]...   (--help behind one tells of "
-    "it)\n"
-    "  --format tsv|csv|jsonl|arcs\n"
-    "                           default tsv; arcs is --arcs\n"
-    "  -o, --output FILE        default standard output\n"
-    "  --where FILTER           rows that a filter expression matches\n"
-    "  --header, --no-header    a line of names first; default: CSV only\n"
-    "  --ids                    page indices and host ids instead of URLs\n"
-    "  --arcs                   only the integer arcs, ascending, for WebGraph\n"
-    "  --no-self                without arcs from a page or host to itself\n"
-    "  --cross-host             links: only those that leave the domain\n"
-    "  --no-archive             pages: only what the database knows: no type, size,\n"
-    "                           title, language, redirect and place of the answer\n" TEXT_DATA_USAGE
-    "  -q, --quiet              no progress\n"
-    "Parquet: duckdb -c \"COPY (FROM 'pages.jsonl') TO 'pages.parquet'\"\n";
+EMBED(export_usage, "src/command/export/export.txt");
 
 static const ExportKind *export_tables_kind_of(const char *word)
 {

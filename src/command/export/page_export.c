@@ -334,9 +334,8 @@ static Result put_link(ExportView *view, uint64_t from, const WeightedLink *link
  * number. */
 static Result export_external(ExportView *view, const PageRef *page)
 {
-    Buffer list;
+    Buffer list = {.limit = BUFFER_NO_LIMIT};
     size_t at = 0;
-    buffer_init(&list, BUFFER_NO_LIMIT);
     Result rc = external_rows_read(view->txn, page->index, &list);
     while (rc == RESULT_OK && at < list.length) {
         uint8_t kind = (uint8_t)list.data[at];

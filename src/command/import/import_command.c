@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/memory/array.h"
+#include "base/memory/embed.h"
 #include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 
@@ -21,15 +22,7 @@ typedef struct ImportCommand {
     size_t n;
 } ImportCommand;
 
-static const char import_usage[] =
-    "usage: ragno import [OPTION]... FILE.warc[.gz|.zst]|FILE.arc[.gz]...\n"
-    "Takes the answers in WARC and ARC files of any program as if they had been crawled now:\n"
-    "pages, links, digests and records. Nothing is fetched.\n"
-    "  -d, --dir DIR            the crawl, new or not (default ./crawl)\n"
-    "  -c, --config FILE        INI file     -s, --set SECTION.KEY=VALUE\n"
-    "  -q, --quiet              no summary\n"
-    "Files of one site in the order of their captures: what is older than what is\n"
-    "known of a page is not taken.\n";
+EMBED(import_usage, "src/command/import/import_command.txt");
 
 static void import_command_note_signal(int number)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory/embed.h"
 #include "command/text/text_run.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
@@ -37,22 +38,7 @@ static const char text_export_usage[] =
     "                           --atoms)\n"
     "  -q, --quiet              no summary\n";
 
-static const char text_usage[] =
-    "usage: ragno export DIR text [OPTION]...\n"
-    "  --format jsonl|markdown|wet  JSON Lines (default), the same with the text as Markdown,\n"
-    "                           or WARC conversion records\n"
-    "  --main                   only the main text: no navigation, header, footer\n"
-    "  --status N|N-N|all       HTTP statuses, default 200-299\n"
-    "  --no-styles              as if pages had no style sheets\n"
-    "  --no-language            do not find out the language\n" TEXT_DATA_USAGE
-    "  --no-pdf                 no PDF documents; else their text is what pdftotext makes of it,\n"
-    "                           where it is installed\n"
-    "  --pdf-time SECONDS       that it may take for one, default 20 (1 to 3600)\n"
-    "  --pdf-memory MIB         memory that it may take, default 512 (32 to 65536)\n"
-    "  --pdf-text MIB           text of one, default 16 (1 to 256)\n"
-
-    "  --threads N              default: one for each processor\n"
-    "  -o, --output FILE        default standard output; FILE.gz, FILE.zst: compressed\n";
+EMBED(text_usage, "src/command/text/text_export.txt");
 
 static int text_export_complain(const char *what, const char *word)
 {

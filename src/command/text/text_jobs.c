@@ -38,8 +38,7 @@ Result text_choice_add_url(TextChoice *choice, const char *word)
     size_t n = strlen(word);
     bool prefix = n > 0 && word[n - 1] == '*';
     Url url = {.href = NULL};
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     Result rc = url_parse(&url, NULL, word, prefix ? n - 1 : n);
     if (rc != RESULT_OK) {
         goto done;
@@ -71,9 +70,8 @@ static WarcBytes text_choice_host_of(WarcBytes url)
 Result text_choice_add_host(TextChoice *choice, const char *word)
 {
     Url url = {.href = NULL};
-    Buffer text;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     bool below = word[0] == '.';
-    buffer_init(&text, BUFFER_NO_LIMIT);
     Result rc = buffer_printf(&text, "http://%s/", word + (below ? 1 : 0));
     if (rc != RESULT_OK) {
         goto done;
@@ -158,8 +156,7 @@ static void find_cuts(FILE *index, uint64_t piece, uint64_t *cuts, size_t n)
 {
     char *line = NULL;
     size_t room = 0;
-    Buffer scratch;
-    buffer_init(&scratch, BUFFER_NO_LIMIT);
+    Buffer scratch = {.limit = BUFFER_NO_LIMIT};
     for (;;) {
         ssize_t length = getline(&line, &room, index);
         if (length <= 0) {

@@ -17,10 +17,6 @@
 #define TEXT_DATA_BYTES 262144u
 #define TEXT_DATA_LEAST 1024
 #define TEXT_DATA_MOST  67108864
-#define TEXT_DATA_USAGE                                                                            \
-    "  --structured             with json_ld, microdata, opengraph and hreflang: JSON of what\n"   \
-    "                           pages say of themselves\n"                                         \
-    "  --structured-max BYTES   of each of these, default 262144 (1024 to 67108864)\n"
 
 #define TEXT_SHEETS_BYTES ((size_t)16 << 20)
 

@@ -182,8 +182,7 @@ static Result verify_config(Verify *verify)
     }
     /* One problem per line that the file's reader complains about. */
     Config config;
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     Result rc = config_init(&config);
     Result read = rc == RESULT_OK ? options_load(&config.options, path.text, &error) : rc;
     char *save = NULL;
@@ -231,12 +230,11 @@ static Result verify_all(Verify *verify)
 /* Opens the lock of the directory for a repair. */
 static Result verify_lock(const VerifyOptions *options, CrawlStore *store)
 {
-    Buffer error;
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     *store = (CrawlStore){.lock = -1};
     if (!options->repair || access(options->directory, F_OK) != 0) {
         return RESULT_OK;
     }
-    buffer_init(&error, BUFFER_NO_LIMIT);
     Result rc = crawl_store_lock(store, options->directory, false, &error);
     (void)exit_status_tell("verify", rc, &error);
     return rc;

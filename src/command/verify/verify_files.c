@@ -377,13 +377,12 @@ static Result verify_missing_take_page(Walk *walk, WarcBytes url)
 
 static Result verify_missing_read_index(Walk *walk, FILE *file, const char *name)
 {
-    Buffer scratch;
+    Buffer scratch = {.limit = BUFFER_NO_LIMIT};
     char *line = NULL;
     size_t capacity = 0;
     uint64_t number = 0;
     Result rc = RESULT_OK;
     ssize_t n = getline(&line, &capacity, file);
-    buffer_init(&scratch, BUFFER_NO_LIMIT);
     for (; n > 0 && rc == RESULT_OK; n = getline(&line, &capacity, file)) {
         CdxjEntry entry;
         number++;
@@ -491,10 +490,9 @@ static Result verify_missing(Verify *verify)
 Result verify_moved(Verify *verify)
 {
     Path path;
-    Buffer text;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     char *save = NULL;
     WarcCompression compression;
-    buffer_init(&text, BUFFER_NO_LIMIT);
     Result rc = file_read(file_path(&path, "%s/moved.txt", verify->options->directory), &text);
     char *line = rc == RESULT_OK && text.length > 0 ? strtok_r(text.data, "\r\n", &save) : NULL;
     for (; rc == RESULT_OK && line != NULL; line = strtok_r(NULL, "\r\n", &save)) {

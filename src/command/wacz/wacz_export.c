@@ -10,6 +10,7 @@
 
 #include <openssl/evp.h>
 
+#include "base/memory/embed.h"
 #include "base/memory/json_writer.h"
 #include "command/part/part_command.h"
 #include "command/text/text_export.h"
@@ -214,12 +215,7 @@ typedef struct WaczCommand {
     TextTotals pages;
 } WaczCommand;
 
-static const char wacz_usage[] =
-    "usage: ragno export DIR wacz -o FILE.wacz [OPTION]...\n"
-    "  --text                   the texts of pages, for searching in a viewer\n"
-    "  --main                   only their main texts: no navigation, header, footer\n"
-    "  --title, --description TEXT\n"
-    "  --main-page URL          what a viewer shows first\n";
+EMBED(wacz_usage, "src/command/wacz/wacz_export.txt");
 
 /* ---- archive and index ---- */
 
