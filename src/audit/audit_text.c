@@ -298,13 +298,12 @@ static void audit_requests_print_content(const Buffer *content, FILE *out)
 static Result audit_requests_tell_robots(AuditRequests *requests, const AuditFetch *fetch,
                                          int64_t version)
 {
-    Buffer content;
+    Buffer content = {.limit = BUFFER_NO_LIMIT};
     AuditHost *host = fetch->host;
     if (host->version_told == version) {
         return RESULT_OK;
     }
     host->version_told = version;
-    buffer_init(&content, BUFFER_NO_LIMIT);
     (void)fprintf(requests->out, "robots.txt of %s, version %" PRId64 ":\n", host->origin, version);
     Result rc = audit_robots_content(&requests->audit->robots, host->origin, version, fetch->start,
                                      &content);
