@@ -410,7 +410,8 @@ int compare_main(int argc, char **argv)
         {"format", 0, COMMAND_WORD, .to = &format, .words = EXPORT_WORDS},
         {"output", 'o', COMMAND_TEXT, .to = &path},
         {"quiet", 'q', COMMAND_FLAG, .to = &quiet}};
-    CommandLine line = {"compare", compare_usage, COMMAND_ROWS(options), .words_least = 2, .words_most = 2};
+    CommandLine line = {"compare", compare_usage, COMMAND_ROWS(options), .words_least = 2,
+                        .words_most = 2};
     buffer_init(&compare->before.url, BUFFER_NO_LIMIT);
     buffer_init(&compare->after.url, BUFFER_NO_LIMIT);
     int status = command_line_take(&line, argc, argv);
