@@ -215,7 +215,7 @@ static void replace_value(SimNet *net, SimValue *value, char *bytes, size_t leng
 
 static void tell_of_change(SimNet *net, const char *key)
 {
-    for (uint16_t i = 0; i < SIM_NET_AGENTS; i++) {
+    for (uint16_t i = 0; i < net->n_ports; i++) {
         if (net->ports[i].alive) {
             tell(net, i, net->ports[i].life,
                  transport_event_new(TRANSPORT_CHANGED, 0, key, NULL, NULL, 0), true);
@@ -343,6 +343,7 @@ void sim_net_destroy(SimNet *net)
 void sim_net_open(SimNet *net, uint16_t agent, const TransportSink *sink)
 {
     SimPort *port = &net->ports[agent];
+    net->n_ports = agent < net->n_ports ? net->n_ports : (uint16_t)(agent + 1);
     *port = (SimPort){.net = net,
                       .agent = agent,
                       .life = port->life + 1,
@@ -384,7 +385,7 @@ void sim_net_down(SimNet *net, MonoTime until, bool forgets)
 /* Who is cut off notices at once here, and when it is over. */
 static void tell_of_connections(SimNet *net)
 {
-    for (uint16_t i = 0; i < SIM_NET_AGENTS; i++) {
+    for (uint16_t i = 0; i < net->n_ports; i++) {
         SimPort *port = &net->ports[i];
         bool up = port->alive && !is_cut(net, port);
         if (port->alive && up != port->up && !stands_still(net, port)) {
@@ -408,7 +409,7 @@ MonoTime sim_net_next(const SimNet *net)
     const HeapNode *node = heap_top(&net->events);
     MonoTime next = node == NULL ? MONO_NEVER : (MonoTime){node->key};
     next = sooner(net, next, net->down_until);
-    for (size_t i = 0; i < SIM_NET_AGENTS; i++) {
+    for (size_t i = 0; i < net->n_ports; i++) {
         const SimPort *port = &net->ports[i];
         if (port->alive && !port->up && !is_cut(net, port) && !stands_still(net, port)) {
             return net->now; /* it has just been opened */

@@ -53,6 +53,7 @@ struct SimNet {
     uint64_t messages;
     uint64_t bytes; /* of them */
     SimPort ports[SIM_NET_AGENTS];
+    uint16_t n_ports;                   /* those behind have never been opened */
     SimPort *listeners[SIM_NET_AGENTS]; /* by number: who listened last */
     SimValue values[SIM_NET_KEYS];
     size_t n_values;
