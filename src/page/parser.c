@@ -161,11 +161,6 @@ static bool parsing_sitemap_read(Parser *parser, const ParsedPage *page)
 #define DIGEST_BYTES      33u
 #define SITEMAP_MAX_BYTES ((size_t)50 << 20) /* sitemaps.org */
 
-static bool parser_looks_like_html(const HttpContentType *type, const Buffer *body)
-{
-    return http_header_is_page(type, buffer_string(body), body->length);
-}
-
 static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const HttpHeader *header)
 {
     HttpField field = parsing_html_coding(parser, header);
@@ -336,7 +331,7 @@ static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *hea
     }
     if (looks_like_sheet(parser, page, type)) {
         parsing_html_sheet(parser, page, content_type);
-    } else if (parser_looks_like_html(type, parser->body)) {
+    } else if (http_header_is_page(type, buffer_string(parser->body), parser->body->length)) {
         parsing_html_document(parser, page, header, content_type);
         parser_judge(parser, page);
         if (parser->visible != NULL) {
@@ -425,8 +420,9 @@ static void note_usage(Parser *parser, ParsedPage *page, const HttpHeader *heade
 {
     const FetchRequest *request = &page->fetch->request;
     Usage usage = usage_join(request->usage, usage_of_header(header, NULL));
-    if (parser->body->length > 0 && parser_looks_like_html(type, parser->body)) {
-        usage = usage_join(usage, usage_of_html(parser->body->data, parser->body->length, NULL));
+    const Buffer *body = parser->body;
+    if (body->length > 0 && http_header_is_page(type, body->data, body->length)) {
+        usage = usage_join(usage, usage_of_html(body->data, body->length, NULL));
     }
     usage = usage_settle(usage);
     FetchAnswer *answer = &page->fetch->answer;
@@ -556,18 +552,16 @@ static void parser_take_rendered(Parser *parser, ParsedPage *page)
 static void parse_page(Parser *parser, ParsedPage *page)
 {
     parser->is_guest = false;
+    parser->has_found = false;
+    parser->has_text = false;
     buffer_reset(&parser->unpacked);
     parser->body = &parser->unpacked;
     switch (page->fetch->kind) {
     case FETCHED_PAGE:
-        parser->has_found = false;
-        parser->has_text = false;
         parser_take_page(parser, page);
         describe_page(parser, page);
         break;
     case FETCHED_RENDERED:
-        parser->has_found = false;
-        parser->has_text = false;
         parser_take_rendered(parser, page);
         break;
     case FETCHED_ROBOTS:
@@ -659,7 +653,6 @@ Result parser_init(Parser *parser, Archive *archive)
     HtmlOptions html = {.no_digests = !has_near && !config->warc_metadata && !by_text,
                         .sketch = has_near,
                         .numbers = by_text && config_is_continuous(config),
-                        .use_libxml2 = config->parse_html_parser == HTML_PARSER_LIBXML2,
                         .forms = config->parse_forms,
                         .styles = config->scope_embeds,
                         .robots_agent = config->robots_agent,
@@ -689,8 +682,7 @@ Result parser_init(Parser *parser, Archive *archive)
         SitemapOptions sitemap = {.max_bytes = SITEMAP_MAX_BYTES,
                                   .max_entries = (size_t)config->scope_sitemap_entries,
                                   .max_url_bytes = (size_t)config->scope_max_url_length,
-                                  .max_ratio = (unsigned)config->fetch_max_ratio,
-                                  .location = (SitemapLocation)config->scope_sitemap_location};
+                                  .max_ratio = (unsigned)config->fetch_max_ratio};
         rc = sitemap_parser_new(&parser->sitemap, &sitemap);
     }
     return rc == RESULT_OK && archive != NULL ? archive_recorder_new(&parser->recorder, archive)

@@ -130,13 +130,8 @@ static bool is_trap(const Config *config, const PageLink *link)
     }
     const char *query = memchr(path, '?', (size_t)(end - path));
     size_t length = (size_t)((query == NULL ? end : query) - path);
-    return (config->limits_path_segments > 0 &&
-            trap_path_depth(path, length) > (unsigned)config->limits_path_segments) ||
-           (config->limits_repeated_segments > 1 &&
-            trap_repeats(path, length, (unsigned)config->limits_repeated_segments)) ||
-           (config->limits_query_parameters > 0 && query != NULL &&
-            trap_parameters(query + 1, (size_t)(end - query - 1)) >
-                (unsigned)config->limits_query_parameters);
+    return config->limits_repeated_segments > 1 &&
+           trap_repeats(path, length, (unsigned)config->limits_repeated_segments);
 }
 
 static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *link)

@@ -11,7 +11,6 @@
 #include "base/option/options.h"
 #include "base/thread/log.h"
 #include "fetch/dns/resolver_types.h"
-#include "parse/sitemap/sitemap_types.h"
 #include "rules/config_words.h"
 #include "rules/scope/scope.h"
 #include "store/warc/warc_compress.h"
@@ -276,11 +275,6 @@
         "are cut") \
     ROW(fetch, max_sitemap, SIZE, int64_t, "50Mi", 1024, 2147483648.0, NULL, OPTION_LIVE | OPTION_SITE, \
         "bytes kept of a sitemap that robots.txt or an index names") \
-    ROW(fetch, cut_status, TEXT, char *, "", 0, 0, NULL, OPTION_LIVE | OPTION_SITE, \
-        "answers with these statuses are ended at their header, such as 404, 5xx; cut:status") \
-    ROW(fetch, mime_types, TEXT, char *, "", 0, 0, NULL, OPTION_LIVE | OPTION_SITE, \
-        "answers of other types are ended at their header, such as text/*, application/xhtml+xml; " \
-        "empty = all are read; cut:type") \
     ROW(fetch, max_length, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, OPTION_LIVE | OPTION_SITE, \
         "answers whose header tells a longer body are ended there; 0 = no matter; cut:length") \
     ROW(fetch, rate, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, OPTION_LIVE | OPTION_DIVIDED, \
@@ -378,9 +372,6 @@
         "redirects to; with scope.sitemaps also what the site's robots.txt names") \
     ROW(scope, sitemap_entries, COUNT, int64_t, "50000", 1, 10000000, NULL, OPTION_AGREED, \
         "entries taken from one sitemap or feed") \
-    ROW(scope, sitemap_location, WORD, int, "anywhere", 0, 0, WORDS_TEXT(SITEMAP_LOCATION_WORDS), OPTION_AGREED, \
-        "which entries of a sitemap are taken: all, those of its host, or those below its " \
-        "folder") \
     ROW(scope, follow_ugc, BOOL, bool, "yes", 0, 0, NULL, OPTION_LIVE | OPTION_AGREED, \
         "follow links marked rel=ugc") \
     ROW(scope, follow_sponsored, BOOL, bool, "yes", 0, 0, NULL, OPTION_LIVE | OPTION_AGREED, \
@@ -390,8 +381,8 @@
     ROW(filter, fetch, TEXT, char *, "", 0, 0, NULL, OPTION_LIVE | OPTION_AGREED, \
         "which scheduled URLs are fetched") \
     ROW(filter, body, TEXT, char *, "", 0, 0, NULL, OPTION_LIVE, \
-        "of which answers the body is read, by status, type and URL; the others are ended at their " \
-        "header, cut:filter") \
+        "of which answers the body is read, by status, type and URL, such as 'MIMEIsOneOf(text/*) and not " \
+        "StatusIsOneOf(404)'; the others are ended at their header, cut:filter") \
     ROW(filter, parse, TEXT, char *, "", 0, 0, NULL, OPTION_LIVE, \
         "which answers are searched for links and text") \
     ROW(filter, follow, TEXT, char *, "", 0, 0, NULL, OPTION_LIVE | OPTION_AGREED, \
@@ -415,9 +406,6 @@
     ROW(parse, external_links, COUNT, int64_t, "0", 0, 1000000, NULL, OPTION_LIVE, \
         "links of one page out of scope that are kept for the graph (ragno export DIR links), and not " \
         "scheduled; a third of the database where most pages have some; 0 = none") \
-    ROW(parse, html_parser, WORD, int, "skim", 0, 0, WORDS_TEXT(HTML_PARSER_WORDS), 0, \
-        "who finds the links in HTML: our own reader; or libxml2, with the same results on pages that " \
-        "are not damaged, at five to eight times the cost") \
     ROW(parse, memory, SIZE, int64_t, "64Mi", 65536, 4294967296.0, NULL, 0, \
         "memory for one page in one parsing thread") \
     ROW(parse, content_hash, WORD, int, "auto", 0, 0, WORDS_TEXT(CONTENT_HASH_WORDS), 0, \
@@ -508,13 +496,9 @@
     ROW(limits, tail, TIME, int64_t, "3h", 0, CONFIG_YEAR, NULL, OPTION_LIVE | OPTION_AGREED, \
         "stop when for so long only hosts were left that have failed and wait for a retry, exit 18; " \
         "they stay scheduled; 0 = wait as long as they do") \
-    ROW(limits, path_segments, COUNT, int64_t, "0", 0, 1000, NULL, OPTION_LIVE | OPTION_AGREED, \
-        "links with more segments in their path are refused as traps; 0 = no limit") \
     ROW(limits, repeated_segments, COUNT, int64_t, "3", 0, 100, NULL, OPTION_LIVE | OPTION_AGREED, \
         "links that repeat a run of path segments this often are refused as traps " \
         "(/a/b/a/b/a/b: 3); 0 or 1 = off") \
-    ROW(limits, query_parameters, COUNT, int64_t, "0", 0, 10000, NULL, OPTION_LIVE | OPTION_AGREED, \
-        "links with more parameters in their query are refused as traps; 0 = no limit") \
     ROW(limits, trap_fetches, COUNT, int64_t, "50", 0, 1e9, NULL, OPTION_AGREED, \
         "fetched pages of a URL pattern before trap_yield judges it; 0 = never") \
     ROW(limits, trap_yield, REAL, double, "0.1", 0, 1, NULL, OPTION_AGREED, \

@@ -12,7 +12,6 @@
 #include "cluster/transport/transport_login.h"
 #include "fetch/connect/port_map.h"
 #include "fetch/identity/message_signature.h"
-#include "fetch/site/cut_rules.h"
 #include "fetch/site/fetch_site.h"
 #include "fetch/tls/tls_context.h"
 #include "parse/host/port_set.h"
@@ -443,8 +442,6 @@ static void check_sites(const Config *config, Buffer *what, Buffer *error)
                  {"render.always", check_paths},
                  {"render.never", check_paths},
                  {"politeness.hours", check_hours},
-                 {"fetch.cut_status", cut_rules_check_statuses},
-                 {"fetch.mime_types", cut_rules_check_types},
                  {"fetch.credentials", check_credentials},
                  {"robots.agent", config_texts_agent},
                  {"crawl.contact", config_texts_contact},
@@ -497,46 +494,45 @@ Result config_check_identity(const Config *config, Buffer *error)
     return RESULT_INVALID;
 }
 
-static void check_scorer(const Config *config, Buffer *error)
-{
-    if (config->score_scorer == SCORER_CONTENT && *config->score_rules == '\0') {
-        config_complain(config, "score.scorer",
-                        "content goes by score.rules, and there are none: name the file of rules",
-                        error);
-    }
-    if (config->score_scorer == SCORER_COMMAND && *config->score_command == '\0') {
-        config_complain(config, "score.scorer", "command: there is none: set score.command", error);
-    }
-    if (config->score_scorer == SCORER_FASTTEXT && access(config->score_model, R_OK) != 0) {
-        config_complain(config, "score.model", "is no file that can be read", error);
-    }
-}
-
 /* Options that must agree with each other. */
 static void check_pairs(const Config *config, Buffer *error)
 {
-    if (config->warc_compression == WARC_GZIP && config->warc_level > WARC_GZIP_LEVELS) {
-        config_complain(config, "warc.level", "gzip has levels up to 12", error);
-    }
-    if (config->render_mode != RENDER_MODE_OFF && !config->warc_enabled) {
-        config_complain(config, "render.mode",
-                        "pages are rendered from the WARC files: it needs warc.enabled = yes",
-                        error);
-    }
-    if (*config->warc_dedup_against != '\0' && !config->warc_enabled) {
-        config_complain(config, "warc.dedup_against", "it needs warc.enabled = yes", error);
-    }
-    if (config->warc_dedup_fresh > 0 && *config->warc_dedup_against == '\0') {
-        config_complain(config, "warc.dedup_fresh", "it needs warc.dedup_against", error);
-    }
     WarcName name;
-    if (*config->warc_name != '\0' &&
-        warc_name_make(config->warc_name, (WallTime){0}, UINT32_MAX, NULL,
-                       (WarcCompression)config->warc_compression, &name) != RESULT_OK) {
-        config_complain(config, "warc.name",
-                        "expected a name with {serial}, without a slash, that ends in .warc, "
-                        ".warc.gz or .warc.zst",
-                        error);
+    bool misnamed = *config->warc_name != '\0' &&
+                    warc_name_make(config->warc_name, (WallTime){0}, UINT32_MAX, NULL,
+                                   (WarcCompression)config->warc_compression, &name) != RESULT_OK;
+    const struct {
+        bool is_wrong;
+        const char *name;
+        const char *why;
+    } pairs[] = {{config->score_scorer == SCORER_CONTENT && *config->score_rules == '\0',
+                  "score.scorer",
+                  "content goes by score.rules, and there are none: name the file of rules"},
+                 {config->score_scorer == SCORER_COMMAND && *config->score_command == '\0',
+                  "score.scorer", "command: there is none: set score.command"},
+                 {config->score_scorer == SCORER_FASTTEXT && access(config->score_model, R_OK) != 0,
+                  "score.model", "is no file that can be read"},
+                 {config->warc_compression == WARC_GZIP && config->warc_level > WARC_GZIP_LEVELS,
+                  "warc.level", "gzip has levels up to 12"},
+                 {config->render_mode != RENDER_MODE_OFF && !config->warc_enabled, "render.mode",
+                  "pages are rendered from the WARC files: it needs warc.enabled = yes"},
+                 {*config->warc_dedup_against != '\0' && !config->warc_enabled,
+                  "warc.dedup_against", "it needs warc.enabled = yes"},
+                 {config->warc_dedup_fresh > 0 && *config->warc_dedup_against == '\0',
+                  "warc.dedup_fresh", "it needs warc.dedup_against"},
+                 {misnamed, "warc.name",
+                  "expected a name with {serial}, without a slash, that ends in .warc, .warc.gz or "
+                  ".warc.zst"},
+                 {config->schedule_revisit_min > config->schedule_revisit_max,
+                  "schedule.revisit_min", "is greater than schedule.revisit_max"},
+                 {config_is_continuous(config) && config->schedule_levels >= SCHEDULE_MAX_LEVELS,
+                  "schedule.levels", "one less, please: revisits need a level"},
+                 {config->control_web_write && *config->control_listen == '\0', "control.web_write",
+                  "there is no status page without control.listen"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        if (pairs[i].is_wrong) {
+            config_complain(config, pairs[i].name, pairs[i].why, error);
+        }
     }
 }
 
@@ -556,25 +552,12 @@ Result config_check(const Config *config, Buffer *error)
     Filters filters;
     (void)filters_compile(&filters, config, error);
     filters_destroy(&filters);
-    check_scorer(config, error);
     check_pairs(config, error);
-    if (config->schedule_revisit_min > config->schedule_revisit_max) {
-        config_complain(config, "schedule.revisit_min", "is greater than schedule.revisit_max",
-                        error);
-    }
-    if (config_is_continuous(config) && config->schedule_levels >= SCHEDULE_MAX_LEVELS) {
-        config_complain(config, "schedule.levels", "one less, please: revisits need a level",
-                        error);
-    }
     ListenAddress address;
     buffer_reset(&what);
     if (*config->control_listen != '\0' &&
         listen_address_parse(&address, config->control_listen, &what) != RESULT_OK) {
         config_complain(config, "control.listen", buffer_string(&what), error);
-    }
-    if (config->control_web_write && *config->control_listen == '\0') {
-        config_complain(config, "control.web_write",
-                        "there is no status page without control.listen", error);
     }
     const char *name = NULL;
     buffer_reset(&what);

@@ -188,26 +188,10 @@ static void judge_trap(Judge *judge)
     const Url *url = &judge->url;
     const char *path = url->href + url->path_start;
     size_t length = url->query_start - url->path_start;
-    size_t query = url->length > url->query_start ? url->length - url->query_start - 1 : 0;
-    if (judge->subject->hop == 'M') {
-        return;
-    }
-    if (config->limits_path_segments > 0) {
-        unsigned n = trap_path_depth(path, length);
-        why_judge_note(judge, "limits.path_segments", n <= config->limits_path_segments,
-                       STATUS_TRAP, "%u of %lld segments", n,
-                       (long long)config->limits_path_segments);
-    }
-    if (config->limits_repeated_segments > 1) {
+    if (judge->subject->hop != 'M' && config->limits_repeated_segments > 1) {
         why_judge_note(judge, "limits.repeated_segments",
                        !trap_repeats(path, length, (unsigned)config->limits_repeated_segments),
                        STATUS_TRAP, "%lld times", (long long)config->limits_repeated_segments);
-    }
-    if (config->limits_query_parameters > 0 && query > 0) {
-        unsigned n = trap_parameters(url->href + url->query_start + 1, query);
-        why_judge_note(judge, "limits.query_parameters", n <= config->limits_query_parameters,
-                       STATUS_TRAP, "%u of %lld parameters", n,
-                       (long long)config->limits_query_parameters);
     }
 }
 

@@ -32,7 +32,7 @@ def linking(*feeds, body="", type=RSS, rel="alternate", headers=None):
 
 
 def found(report, path):
-    """The ways in which a page names its feed, by both front-ends."""
+    """The ways in which a page names its feed."""
     both = f'</tree/h1>; rel=alternate; type="{ATOM}", </tree/h2>; rel=alternate; type="{RSS}"'
     sites = {A + "/": page(*(f"/p{i}" for i in range(7))),
              A + "/p0": linking("/rss", "/rss/comments"),
@@ -50,15 +50,14 @@ def found(report, path):
     pages = {A + f"/p{i}" for i in range(7)} | {A + "/"}
     feeds = {A + f for f in ("/rss", "/atom", "/old", "/tree/h1", "/html")}
     entries = {A + "/from/" + e for e in ("rss", "atom", "old", "h1", "html")}
-    for parser in ("skim", "libxml2"):
-        with Sites(path, sites) as server:
-            server.crawl(f"{path}/{parser}", *ON, "--set", f"parse.html_parser={parser}", A + "/")
-            report.same_set(f"{parser}: the first feed of each page is read, and what is none is a page",
-                            server.asked(), pages | feeds | entries)
-    ways = {w[3]: w[4] for w in log_lines(path + "/skim")}
+    with Sites(path, sites) as server:
+        server.crawl(f"{path}/all", *ON, A + "/")
+        report.same_set("the first feed of each page is read, and what is none is a page", server.asked(),
+                        pages | feeds | entries)
+    ways = {w[3]: w[4] for w in log_lines(path + "/all")}
     report.equal("a feed is found by a link, its entries are S", (ways[A + "/rss"], ways[A + "/from/rss"]),
                  ("LL", "LLS"))
-    rows = harness.run([harness.OUT + "/ragno", "export", path + "/skim", "links", "--format", "tsv"]).stdout
+    rows = harness.run([harness.OUT + "/ragno", "export", path + "/all", "links", "--format", "tsv"]).stdout
     report.check("the link is one of kind feed", re.search(rf"{A}/p0\t{A}/rss\t.*\bfeed\b", rows), rows[:600])
     with Sites(path, {**sites, A + "/": page("/called-html")}) as server:
         server.crawl(f"{path}/called", *ON, A + "/")

@@ -71,11 +71,6 @@ def limits(report, path):
         sites.crawl(path + "/few", "--set", "scope.sitemaps=yes", "--set", "scope.sitemap_entries=5",
                     A + "/")
         report.equal("scope.sitemap_entries bounds one sitemap", len(sites.asked() - set(answers)), 5)
-    with Sites(path, answers) as sites:
-        sites.crawl(path + "/host", "--set", "scope.sitemaps=yes", "--set",
-                    "scope.sitemap_location=host", A + "/")
-        report.same_set("scope.sitemap_location = host keeps to the host", sites.asked(),
-                        {A + "/", A + "/s.xml"} | {f"{A}/{i}" for i in range(20)})
 
 
 def hints(report, path):

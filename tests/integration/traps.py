@@ -243,9 +243,9 @@ def paths(report, path):
         report.same_set("three times the same segments are a trap", sites.asked(),
                         set(answers) - {A + "/x/x/x/y"})
     with Sites(path, answers) as sites:
-        sites.crawl(path + "/limits", "--set", "limits.path_segments=4", "--set",
-                    "limits.query_parameters=2", "--set", "limits.repeated_segments=2", A + "/")
-        report.same_set("limits of segments, repetitions and parameters", sites.asked(), {A + "/"})
+        sites.crawl(path + "/limits", "--set", "limits.repeated_segments=2", "--set",
+                    "filter.schedule=PathDepthLessThan(5) and ParametersLessThan(3)", A + "/")
+        report.same_set("a limit of repetitions, filters of segments and parameters", sites.asked(), {A + "/"})
 
 
 if __name__ == "__main__":

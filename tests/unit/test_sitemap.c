@@ -494,25 +494,6 @@ static void a_page_of_html_is_told_by_its_root(void)
     buffer_destroy(&found.urls);
 }
 
-static void the_location_rule_is_an_option(void)
-{
-    static const char body[] =
-        "http://h.test/d/1\nhttp://h.test/2\nhttps://h.test/d/3\nhttp://o.test/d/4\n"
-        "http://h.test:81/d/5\nhttp://h.test/d/e/6\nhttp://h.test/dd\n";
-    SitemapOptions options = SITEMAP_OPTIONS_DEFAULT;
-    Found found = new_found();
-    options.location = SITEMAP_SAME_HOST;
-    parse_with(&found, &options, body, strlen(body), false);
-    CU_ASSERT_STRING_EQUAL(
-        buffer_string(&found.urls),
-        "http://h.test/d/1 http://h.test/2 http://h.test/d/e/6 http://h.test/dd");
-    CU_ASSERT_EQUAL(found.report.n_rejected, 3);
-    options.location = SITEMAP_SAME_FOLDER;
-    parse_with(&found, &options, body, strlen(body), false);
-    CU_ASSERT_STRING_EQUAL(buffer_string(&found.urls), "http://h.test/d/1 http://h.test/d/e/6");
-    buffer_destroy(&found.urls);
-}
-
 static void foreign_schemes_and_long_addresses_are_rejected(void)
 {
     SitemapOptions options = SITEMAP_OPTIONS_DEFAULT;
@@ -609,7 +590,6 @@ UNIT_MAIN("sitemap", {"urlsets give addresses and hints", urlsets_give_addresses
           {"names cost no more the more there are", names_cost_no_more_the_more_there_are},
           {"what is not well-formed is said", what_is_not_well_formed_is_said},
           {"a page of HTML is told by its root", a_page_of_html_is_told_by_its_root},
-          {"the location rule is an option", the_location_rule_is_an_option},
           {"foreign schemes and long addresses are rejected",
            foreign_schemes_and_long_addresses_are_rejected},
           {"dates may be short", dates_may_be_short},

@@ -186,10 +186,8 @@ Result host_cookies_write(const VisitState *visit_state, const char *url, int64_
     CookiePlace place = host_cookies_place_of(visit_state, url, now_s);
     Result rc = cookie_jar_write(visit_state->cookies, &place, &pairs);
     if (rc == RESULT_OK && pairs.length > 0) {
-        rc = buffer_append_string(line, "Cookie: ");
-        if (rc == RESULT_OK) {
-            rc = buffer_append(line, pairs.data, pairs.length);
-        }
+        rc =
+            buffer_printf(line, "Cookie: %s", buffer_string(&pairs)); /* no control byte is in it */
     }
     buffer_destroy(&pairs);
     return rc;
@@ -240,10 +238,9 @@ static char *make_line(const char *kind, const char *secret, Buffer *error)
     Buffer line = {.limit = BUFFER_NO_LIMIT};
     Result rc = RESULT_INVALID;
     if (strcmp(kind, "basic") == 0 && strchr(secret, ':') != NULL) {
-        rc = buffer_append_string(&line, "Authorization: Basic ");
-        if (rc == RESULT_OK) {
-            rc = base64_append(&line, secret, strlen(secret), BASE64_STANDARD);
-        }
+        (void)buffer_append_string(&line, "Authorization: Basic ");
+        (void)base64_append(&line, secret, strlen(secret), BASE64_STANDARD);
+        rc = line.failed;
     } else if (strcmp(kind, "bearer") == 0 && *secret != '\0') {
         rc = buffer_printf(&line, "Authorization: Bearer %s", secret);
     } else if (strcmp(kind, "header") == 0 && is_header(secret)) {

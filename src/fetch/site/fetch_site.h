@@ -58,10 +58,8 @@ typedef struct FetchSite {
     bool keeps_cookies;        /* and sends them back */
     bool asks_tdm;             /* tdmrep.json */
     RslUser licence_user;
-    UsageRules usage;       /* pages whose site denies a usage */
-    const char *cut_status; /* cut_rules.h */
-    const char *mime_types;
-    int64_t max_length;
+    UsageRules usage;   /* pages whose site denies a usage */
+    int64_t max_length; /* cut_rules.h */
     bool http2;
     bool tls_verify;
     const char *headers;            /* "Name: value", separated by |; may be "" */

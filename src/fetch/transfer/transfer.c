@@ -198,9 +198,7 @@ static CutReason judge_header(Transfer *transfer, int status)
     }
     fetcher_rules_site(shared->rules, transfer->visit_state->identity.hostname, &site);
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &told);
-    CutRules rules = {.statuses = site.cut_status,
-                      .mime_types = site.mime_types,
-                      .usages = site.usage.no_fetch,
+    CutRules rules = {.usages = site.usage.no_fetch,
                       .most_bytes = site.max_length,
                       .scratch = shared->rules->filter_scratch,
                       .url = &shared->rules->url,

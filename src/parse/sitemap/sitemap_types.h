@@ -27,22 +27,11 @@ typedef enum SitemapFrequency {
     SITEMAP_NEVER
 } SitemapFrequency;
 
-/* Which entries count, compared with the sitemap's own address: all; those of the same scheme, host
- * and port; and of these, those in or below its folder (the rule of sitemaps.org). */
-/* clang-format off */
-#define SITEMAP_LOCATION_WORDS(WORD) \
-    WORD(SITEMAP_ANYWHERE, "anywhere") \
-    WORD(SITEMAP_SAME_HOST, "host") \
-    WORD(SITEMAP_SAME_FOLDER, "folder")
-/* clang-format on */
-typedef enum SitemapLocation { WORDS_ENUM(SITEMAP_LOCATION_WORDS) } SitemapLocation;
-
 typedef struct SitemapOptions {
     size_t max_bytes;     /* decoded; sitemaps.org allows 50 MiB */
     size_t max_entries;   /* sitemaps.org allows 50 000 */
     size_t max_url_bytes; /* longer addresses are rejected; sitemaps.org allows 2 048 */
     unsigned max_ratio;   /* decoded to compressed, see parse/http/decode.h; 0: no bound */
-    SitemapLocation location;
 } SitemapOptions;
 
 #define SITEMAP_OPTIONS_DEFAULT                                                                    \

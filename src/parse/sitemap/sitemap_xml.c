@@ -534,28 +534,6 @@ static bool is_absolute(const char *loc, size_t length)
            (length > 8 && strncasecmp(loc, "https://", 8) == 0);
 }
 
-static bool is_in_location(const SitemapParser *parser)
-{
-    const Url *base = &parser->base;
-    const Url *url = &parser->url;
-    if (parser->options.location == SITEMAP_ANYWHERE) {
-        return true;
-    }
-    size_t host_length = base->host_end - base->host_start;
-    bool is_same =
-        base->https == url->https && base->port == url->port &&
-        host_length == url->host_end - url->host_start &&
-        memcmp(base->href + base->host_start, url->href + url->host_start, host_length) == 0;
-    if (!is_same || parser->options.location == SITEMAP_SAME_HOST) {
-        return is_same;
-    }
-    const char *path = base->href + base->path_start;
-    const char *slash = memrchr(path, '/', base->query_start - base->path_start);
-    size_t folder = slash == NULL ? 0 : (size_t)(slash - path) + 1;
-    return url->length - url->path_start >= folder &&
-           memcmp(url->href + url->path_start, path, folder) == 0;
-}
-
 static SitemapFrequency frequency_of(const Buffer *field)
 {
     for (size_t i = 1; i < sizeof frequency_names / sizeof *frequency_names; i++) {
@@ -663,7 +641,7 @@ static void sitemap_entry_emit(SitemapParser *parser)
                            loc->data, loc->length);
             parser->result = rc == RESULT_MEMORY ? RESULT_MEMORY : parser->result;
         }
-        if (rc != RESULT_OK || !is_in_location(parser)) {
+        if (rc != RESULT_OK) {
             report->n_rejected++;
         } else if (report->n_entries >= parser->options.max_entries) {
             parser->result = RESULT_LIMIT;

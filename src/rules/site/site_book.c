@@ -276,8 +276,6 @@ void site_book_fetch_site(const void *object, const char *hostname, FetchSite *s
                         .max_sitemap_bytes = config.fetch_max_sitemap,
                         .most_bytes_s = config.fetch_host_rate,
                         .keeps_cookies = config.fetch_cookies,
-                        .cut_status = config.fetch_cut_status,
-                        .mime_types = config.fetch_mime_types,
                         .max_length = config.fetch_max_length,
                         .http2 = config.fetch_http2,
                         .tls_verify = config.fetch_tls_verify,
