@@ -253,23 +253,6 @@ void archive_recorder_delete(ArchiveRecorder *recorder)
     }
 }
 
-static WarcTruncation truncation_of(const FetchResult *fetch)
-{
-    switch (fetch->answer.truncated) {
-    case TRUNCATED_LENGTH:
-        return WARC_TRUNCATED_LENGTH;
-    case TRUNCATED_TIME:
-        return WARC_TRUNCATED_TIME;
-    case TRUNCATED_DISCONNECT:
-        return WARC_TRUNCATED_DISCONNECT;
-    case TRUNCATED_UNSPECIFIED:
-        return WARC_TRUNCATED_UNSPECIFIED;
-    case TRUNCATED_NOT:
-        break;
-    }
-    return WARC_WHOLE;
-}
-
 /* What a 304 to this page confirms: the record that holds its payload. False: it is not known. */
 static bool find_confirmed(ArchiveRecorder *recorder, uint64_t page, WarcDigest *payload)
 {
@@ -310,6 +293,12 @@ static WarcGroup *made(WarcGroup *group, Result rc, const char *url)
 
 WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch)
 {
+    static const WarcTruncation truncations[] = {[TRUNCATED_NOT] = WARC_WHOLE,
+                                                 [TRUNCATED_LENGTH] = WARC_TRUNCATED_LENGTH,
+                                                 [TRUNCATED_TIME] = WARC_TRUNCATED_TIME,
+                                                 [TRUNCATED_DISCONNECT] = WARC_TRUNCATED_DISCONNECT,
+                                                 [TRUNCATED_UNSPECIFIED] =
+                                                     WARC_TRUNCATED_UNSPECIFIED};
     WarcDigest confirmed;
     char ip[IP_ADDRESS_TEXT_BYTES];
     char tls[16];
@@ -332,7 +321,7 @@ WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch)
                                              is_answered ? fetch->answer.header.length : 0),
                         .body = warc_bytes(buffer_string(&fetch->answer.body),
                                            is_answered ? fetch->answer.body.length : 0),
-                        .truncated = truncation_of(fetch),
+                        .truncated = truncations[fetch->answer.truncated],
                         .protocol = fetch->answer.http_version == 20 ? "h2" : http_1,
                         .tls = facts->verdict == TLS_NOT_KNOWN ? NULL : tls,
                         .cipher = facts->cipher,

@@ -78,30 +78,21 @@ static char *validator_of(const HttpHeader *header, const char *name, size_t mos
     return strndup(field.value, field.value_length); /* without memory: none, that is all */
 }
 
-/* "*" is no entity tag: as a condition it means "anything at all". */
-static bool is_any(const char *etag)
-{
-    return strcmp(etag, "*") == 0;
-}
-
-static bool is_date(const char *text)
-{
-    int64_t unix_s = 0;
-    return http_header_date(text, strlen(text), &unix_s);
-}
-
 void parsed_page_take_validators(ParsedPage *page, const HttpHeader *header)
 {
-    page->about.etag = validator_of(header, "ETag", REVISIT_ETAG_BYTES);
-    if (page->about.etag != NULL && is_any(page->about.etag)) {
-        free(page->about.etag);
-        page->about.etag = NULL;
+    char *etag = validator_of(header, "ETag", REVISIT_ETAG_BYTES);
+    char *date = validator_of(header, "Last-Modified", REVISIT_DATE_BYTES);
+    int64_t unix_s = 0;
+    if (etag != NULL && strcmp(etag, "*") != 0) { /* which means "anything at all" */
+        page->about.etag = etag;
+        etag = NULL;
     }
-    page->about.last_modified = validator_of(header, "Last-Modified", REVISIT_DATE_BYTES);
-    if (page->about.last_modified != NULL && !is_date(page->about.last_modified)) {
-        free(page->about.last_modified);
-        page->about.last_modified = NULL;
+    if (date != NULL && http_header_date(date, strlen(date), &unix_s)) {
+        page->about.last_modified = date;
+        date = NULL;
     }
+    free(etag);
+    free(date);
 }
 
 void parsed_page_settle(ParsedPage *page, ByteGate *gate)

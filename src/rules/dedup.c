@@ -76,14 +76,13 @@ Result dedup_parse_steps(const char *text, DedupSteps *steps, Buffer *error)
 static Result print_steps(const DedupSteps *steps, Buffer *out)
 {
     UrlKeyOptions key = steps->key;
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < N_STEPS && rc == RESULT_OK && steps->on; i++) {
+    for (size_t i = 0; i < N_STEPS && steps->on; i++) {
         const Step *step = &steps_known[i];
         if (step->offset == SIZE_MAX || *flag_of(&key, step)) {
-            rc = buffer_printf(out, "%s%s", i == 0 ? "" : " ", step->name);
+            (void)buffer_printf(out, "%s%s", i == 0 ? "" : " ", step->name);
         }
     }
-    return rc;
+    return out->failed; /* an error sticks */
 }
 
 void dedup_scratch_init(DedupScratch *scratch)

@@ -112,11 +112,6 @@ static void name_cache_destroy(NameCache *cache)
     heap_destroy(&cache->by_expiry);
 }
 
-static Name *name_cache_find(const NameCache *cache, const char *hostname)
-{
-    return map_get(&cache->names, name_key(hostname));
-}
-
 static Name *name_cache_add(NameCache *cache, const char *hostname)
 {
     Name *name = calloc(1, sizeof *name);
@@ -158,13 +153,6 @@ static Result name_cache_wait(NameCache *cache, Name *name, VisitState *visit_st
     return RESULT_OK;
 }
 
-static NameWaiter *name_cache_take_waiters(Name *name)
-{
-    NameWaiter *first = name->waiters;
-    name->waiters = NULL;
-    return first;
-}
-
 static void name_cache_bound(NameCache *cache, size_t most)
 {
     cache->most = most;
@@ -196,11 +184,6 @@ typedef struct QueryWindow {
     size_t n_since_growth; /* answers */
     MonoTime shrunk;       /* when it last was */
 } QueryWindow;
-
-static inline bool query_window_has_room(const QueryWindow *window)
-{
-    return window->n_in_flight < window->size;
-}
 
 /* DNS answer: which addresses of an answer are used, and how long.
  *
@@ -268,14 +251,6 @@ static bool is_localhost(const char *hostname)
            (length == n || hostname[length - n - 1] == '.');
 }
 
-/* The address that is meant by a host name that is one, or by "localhost" and what is below it.
- * False: it is a name. */
-static bool dns_answer_literal(const char *hostname, IpAddress *address)
-{
-    const char *text = is_localhost(hostname) ? "127.0.0.1" : hostname;
-    return ip_address_parse(text, strlen(text), address) == RESULT_OK;
-}
-
 #define WINDOW_FIRST 64u
 #define WINDOW_LEAST 10u
 
@@ -290,11 +265,6 @@ static void query_window_bound(QueryWindow *window, size_t most)
     size_t first = most < WINDOW_FIRST ? most : WINDOW_FIRST;
     window->most = most;
     window->size = bounds_size(window->size, first, most);
-}
-
-static void query_window_asked(QueryWindow *window)
-{
-    window->n_in_flight++;
 }
 
 /* A query has ended. timeouts: tries without an answer; asked: when the query was sent. */
@@ -449,7 +419,8 @@ static void resolver_conclude(Resolver *resolver, Name *name, int64_t ttl_ms)
     if (name->class != FETCH_OK) {
         atomic_fetch_add_explicit(&resolver->n_failures, 1, memory_order_relaxed);
     }
-    NameWaiter *waiter = name_cache_take_waiters(name);
+    NameWaiter *waiter = name->waiters;
+    name->waiters = NULL;
     while (waiter != NULL) {
         NameWaiter *next = waiter->next;
         resolver_give(resolver, name, waiter->visit_state);
@@ -536,7 +507,7 @@ static void resolver_ask(Resolver *resolver, Name *name)
     } else if (resolver->options.family == RESOLVER_IPV6_ONLY || name->alone) {
         family = AF_INET6;
     }
-    query_window_asked(&resolver->window);
+    resolver->window.n_in_flight++;
     atomic_fetch_add_explicit(&resolver->n_queries, 1, memory_order_relaxed);
     name->asked = mono_now();
     name_servers_ask(resolver->servers, name->hostname, family, resolver_on_answer, name);
@@ -548,17 +519,19 @@ static void ask_queued(Resolver *resolver)
         return;
     }
     resolver->asking = true;
-    while (resolver->queue.head != NULL && query_window_has_room(&resolver->window)) {
+    while (resolver->queue.head != NULL && resolver->window.n_in_flight < resolver->window.size) {
         resolver_ask(resolver, name_queue_take(&resolver->queue));
     }
     resolver->asking = false;
 }
 
-/* An address instead of a name needs no query. */
+/* An address instead of a name needs no query, nor does this machine. */
 static bool answer_literal(Resolver *resolver, VisitState *visit_state)
 {
     IpAddress address;
-    if (!dns_answer_literal(visit_state->identity.hostname, &address)) {
+    const char *text = visit_state->identity.hostname;
+    text = is_localhost(text) ? "127.0.0.1" : text;
+    if (ip_address_parse(text, strlen(text), &address) != RESULT_OK) {
         return false;
     }
     Name name = {.addresses = {address}, .n_addresses = 1, .class = FETCH_OK};
@@ -582,7 +555,7 @@ static void resolver_take(Resolver *resolver, VisitState *visit_state, MonoTime 
     if (answer_literal(resolver, visit_state)) {
         return;
     }
-    Name *name = name_cache_find(&resolver->cache, visit_state->identity.hostname);
+    Name *name = map_get(&resolver->cache.names, name_key(visit_state->identity.hostname));
     if (name != NULL && strcmp(name->hostname, visit_state->identity.hostname) != 0) {
         resolver_refuse(resolver, visit_state); /* two names with one 128-bit fingerprint */
         return;
@@ -818,27 +791,27 @@ Result dns_record_format(Buffer *out, const char *hostname, const struct ares_ad
 {
     char text[CLOCK_TEXT_BYTES];
     const char *owner = hostname; /* of the addresses: where the aliases lead */
-    Result rc = buffer_printf(out, "%.14s\n", wall_format_compact(asked, text));
-    for (const struct ares_addrinfo_cname *alias = answer->cnames; alias != NULL && rc == RESULT_OK;
+    (void)buffer_printf(out, "%.14s\n", wall_format_compact(asked, text));
+    for (const struct ares_addrinfo_cname *alias = answer->cnames; alias != NULL;
          alias = alias->next) {
         if (alias->alias != NULL && alias->name != NULL) {
-            rc = buffer_printf(out, "%s%s\t%d\tIN\tCNAME\t%s%s\n", alias->alias,
-                               dot_behind(alias->alias), alias->ttl, alias->name,
-                               dot_behind(alias->name));
+            (void)buffer_printf(out, "%s%s\t%d\tIN\tCNAME\t%s%s\n", alias->alias,
+                                dot_behind(alias->alias), alias->ttl, alias->name,
+                                dot_behind(alias->name));
             owner = alias->name;
         }
     }
-    for (const struct ares_addrinfo_node *node = answer->nodes; node != NULL && rc == RESULT_OK;
+    for (const struct ares_addrinfo_node *node = answer->nodes; node != NULL;
          node = node->ai_next) {
         IpAddress address;
         char ip[IP_ADDRESS_TEXT_BYTES];
         if (ip_address_of_socket(node->ai_addr, &address) == RESULT_OK) {
-            rc =
-                buffer_printf(out, "%s%s\t%d\tIN\t%s\t%s\n", owner, dot_behind(owner), node->ai_ttl,
-                              address.v6 ? "AAAA" : "A", ip_address_format(&address, ip));
+            (void)buffer_printf(out, "%s%s\t%d\tIN\t%s\t%s\n", owner, dot_behind(owner),
+                                node->ai_ttl, address.v6 ? "AAAA" : "A",
+                                ip_address_format(&address, ip));
         }
     }
-    return rc;
+    return out->failed; /* an error sticks */
 }
 
 uint64_t dns_record_fingerprint(const struct ares_addrinfo *answer)

@@ -22,23 +22,24 @@ Result request_lines_add(struct curl_slist **list, const char *line)
 
 static Result add_user_headers(struct curl_slist **list, const char *headers)
 {
-    Result rc = RESULT_OK;
-    while (rc == RESULT_OK && *headers != '\0') {
+    while (*headers != '\0') {
         headers += strspn(headers, " ");
         size_t length = strcspn(headers, "|");
         char *line = strndup(headers, length);
-        rc = line == NULL ? RESULT_MEMORY : RESULT_OK;
+        Result rc = line == NULL ? RESULT_MEMORY : RESULT_OK;
         if (length > 0 && rc == RESULT_OK) {
             rc = request_lines_add(list, line);
         }
         free(line);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
         headers += length + (headers[length] == '|');
     }
-    return rc;
+    return RESULT_OK;
 }
 
-/* "NAME: TEXT". */
-static Result request_lines_add_field(struct curl_slist **list, const char *name, const char *text)
+Result request_lines_add_field(struct curl_slist **list, const char *name, const char *text)
 {
     Buffer line = {.limit = BUFFER_NO_LIMIT};
     Result rc = buffer_printf(&line, "%s: %s", name, text);
@@ -61,16 +62,12 @@ static bool request_lines_has(const char *headers, const char *name, size_t leng
     return false;
 }
 
-static bool has_user_agent(const char *headers)
-{
-    return request_lines_has(headers, "User-Agent:", 11);
-}
-
 Result request_lines_common(struct curl_slist **list, const char *user_agent, const char *headers,
                             const char *accept_language, bool robots)
 {
-    Result rc = has_user_agent(headers) ? RESULT_OK
-                                        : request_lines_add_field(list, "User-Agent", user_agent);
+    Result rc = request_lines_has(headers, "User-Agent:", 11)
+                    ? RESULT_OK
+                    : request_lines_add_field(list, "User-Agent", user_agent);
     if (rc == RESULT_OK) {
         rc = request_lines_add(list, robots ? "Accept: text/plain,*/*;q=0.8" : page_accept);
     }

@@ -13,6 +13,8 @@
 
 /* Appends a copy of the line; the list stays as it is without memory for it. */
 Result request_lines_add(struct curl_slist **list, const char *line);
+/* The same of a line "NAME: TEXT". */
+Result request_lines_add_field(struct curl_slist **list, const char *name, const char *text);
 /* The lines that all requests to hosts with the same settings have in common: those for pages, or
  * for robots.txt. The user agent is the first of them, unless headers has another: what libcurl is
  * told by CURLOPT_USERAGENT it writes twice for each request. */

@@ -91,11 +91,6 @@ static void gate_turn_init(GateTurn *turn, ByteGate *gate, RateGate *rate, ByteQ
     heap_init(&turn->paused);
 }
 
-static void gate_turn_destroy(GateTurn *turn)
-{
-    heap_destroy(&turn->paused);
-}
-
 static bool gate_turn_has_room(const GateTurn *turn)
 {
     return turn->gate == NULL || byte_gate_is_open(turn->gate);
@@ -677,7 +672,7 @@ void fetcher_delete(Fetcher *fetcher)
     transfer_shared_destroy(&fetcher->shared);
     fetcher_rules_close(&fetcher->rules);
     transfer_clock_destroy(&fetcher->clock);
-    gate_turn_destroy(&fetcher->turn);
+    heap_destroy(&fetcher->turn.paused);
     flights_destroy(&fetcher->flights);
     if (fetcher->epoll >= 0) {
         (void)close(fetcher->epoll);

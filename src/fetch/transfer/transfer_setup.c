@@ -29,11 +29,9 @@ void transfer_setup_forget(Transfer *transfer)
 
 static void add_condition(Transfer *transfer, const char *name, const char *validator)
 {
-    Buffer line = {.limit = 1024};
-    if (validator != NULL && buffer_printf(&line, "%s: %s", name, validator) == RESULT_OK) {
-        (void)request_lines_add(&transfer->lines, buffer_string(&line)); /* else: unconditional */
+    if (validator != NULL) { /* without memory for it: unconditional */
+        (void)request_lines_add_field(&transfer->lines, name, validator);
     }
-    buffer_destroy(&line);
 }
 
 static bool has_common_lines(const Transfer *transfer, const FetchSite *site)

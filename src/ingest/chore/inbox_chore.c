@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
 #include "ingest/move/page_move.h"
 #include "ingest/page/page_way.h"
 
@@ -14,9 +15,7 @@ struct InboxChore {
     IngestCluster *cluster;
     Arena urls; /* of the records */
     LinkRecord *records;
-    PageDiscovery *found;
     size_t n;
-    size_t capacity;
     Url url; /* scratch */
 };
 
@@ -38,32 +37,11 @@ void inbox_chore_delete(InboxChore *chore)
         arena_destroy(&chore->urls);
         url_destroy(&chore->url);
         free(chore->records);
-        free(chore->found);
         free(chore);
     }
 }
 
 /* ---- records ---- */
-
-static bool inbox_chore_make_room(InboxChore *chore)
-{
-    if (chore->n < chore->capacity) {
-        return true;
-    }
-    size_t capacity = chore->capacity == 0 ? RECORDS_AT_ONCE : 2 * chore->capacity;
-    LinkRecord *records = reallocarray(chore->records, capacity, sizeof *records);
-    if (records == NULL) {
-        return false;
-    }
-    chore->records = records;
-    PageDiscovery *found = reallocarray(chore->found, capacity, sizeof *found);
-    if (found == NULL) {
-        return false;
-    }
-    chore->found = found;
-    chore->capacity = capacity;
-    return true;
-}
 
 /* A URL as this crawl would have written it, too. */
 static bool is_normal(InboxChore *chore, const LinkRecord *record)
@@ -99,13 +77,12 @@ static Result inbox_chore_read_block(InboxChore *chore, const Batch *batch,
             admission_forgot(batch->admission, record.url, record.length)) {
             continue; /* its sender had it from before */
         }
-        char *url = arena_copy(&chore->urls, record.url, record.length);
-        if (url == NULL || !inbox_chore_make_room(chore)) {
+        record.url = arena_copy(&chore->urls, record.url, record.length);
+        if (record.url == NULL ||
+            array_add(&chore->records, &chore->n, sizeof record, &record) != RESULT_OK) {
             rc = RESULT_MEMORY;
             break;
         }
-        record.url = url;
-        chore->records[chore->n++] = record;
     }
     link_block_reader_destroy(&reader);
     if (rc == RESULT_INVALID) {
@@ -171,21 +148,22 @@ static Result read_item(InboxChore *chore, Batch *batch, InboxItem *item)
 static Result inbox_chore_discover(InboxChore *chore, Batch *batch)
 {
     PageSink sink = ingest_sink(batch);
+    PageDiscovery *found = arena_alloc(&chore->urls, chore->n * sizeof *found);
     Result rc = ingest_spell_records(batch, chore->records, chore->n);
-    for (size_t i = 0; rc == RESULT_OK && i < chore->n; i++) {
-        const LinkRecord *record = &chore->records[i];
-        chore->found[i] = (PageDiscovery){.url = record->url,
-                                          .length = record->length,
-                                          .score = record->score,
-                                          .hop = record->hop,
-                                          .depth = record->depth};
+    if (rc != RESULT_OK || chore->n == 0 || found == NULL) {
+        return rc == RESULT_OK && chore->n > 0 ? RESULT_MEMORY : rc;
     }
-    if (rc != RESULT_OK || chore->n == 0) {
-        return rc;
+    for (size_t i = 0; i < chore->n; i++) {
+        const LinkRecord *record = &chore->records[i];
+        found[i] = (PageDiscovery){.url = record->url,
+                                   .length = record->length,
+                                   .score = record->score,
+                                   .hop = record->hop,
+                                   .depth = record->depth};
     }
     ingest_cluster_arrive(chore->cluster, chore->records, chore->n);
     rc = batch_result_of(
-        batch, page_db_discover_each(batch->store->db, batch->txn, chore->found, chore->n, &sink));
+        batch, page_db_discover_each(batch->store->db, batch->txn, found, chore->n, &sink));
     ingest_cluster_arrive(chore->cluster, NULL, 0);
     batch->shared.urls_taken += chore->n;
     for (size_t i = 0; rc == RESULT_OK && i < chore->n; i++) {

@@ -229,8 +229,9 @@ static Result hand_over_complete(Batch *batch, PageRef *page, Buffer *url)
     return RESULT_OK;
 }
 
-int hand_over_improved(Batch *batch, const PageRef *improved)
+int hand_over_improved(void *context, const PageRef *improved)
 {
+    Batch *batch = context;
     PageRef page = *improved;
     Buffer url = {.limit = BUFFER_NO_LIMIT};
     if (!page_is_stub(&page) && batch->cluster->arrivals.n == 0) {

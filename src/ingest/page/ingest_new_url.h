@@ -25,7 +25,7 @@
 LinkRecord hand_over_record(Batch *batch, const PageRef *page);
 /* For a known page that has got a better path: sends a stub again, and notes the origin of the path
  * when another agent found it. Returns what the PageSink returns. */
-int hand_over_improved(Batch *batch, const PageRef *page);
+int hand_over_improved(void *batch, const PageRef *page);
 
 /* Whether a URL is further from a seed than the options allow: depth counts links, embeds the hops
  * from a page to what it embeds, which is as deep as the page. `ragno why` asks the same. */

@@ -271,17 +271,12 @@ static int ingest_sink_on_crawled(void *context, const PageRef *before, const Pa
     return is_done ? 0 : -1;
 }
 
-static int on_improved(void *context, const PageRef *page)
-{
-    return hand_over_improved(context, page);
-}
-
 PageSink ingest_sink(Batch *batch)
 {
     return (PageSink){.context = batch,
                       .discovered = ingest_new_url,
                       .crawled = ingest_sink_on_crawled,
-                      .improved = batch->cluster == NULL ? NULL : on_improved};
+                      .improved = batch->cluster == NULL ? NULL : hand_over_improved};
 }
 
 /* ---- A page's way ---- */

@@ -150,12 +150,6 @@ static Result revisit_line_move_up(const RevisitLine *line, const Batch *batch, 
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
-/* Whether signals of the host are believed. */
-static bool revisit_signal_is_trusted(const HostRecord *host, double trust)
-{
-    return ((double)host->signals_true + 1) / ((double)host->signals + 2) >= trust;
-}
-
 /* How often a page changes that was not visited yet, as a sitemap has it: a hint, which holds until
  * its own visits tell. */
 static Result revisit_signal_hint(const RevisitLine *line, const Batch *batch, uint64_t index,
@@ -206,7 +200,8 @@ static Result revisit_signal_take(const RevisitLine *line, Batch *batch, const L
     if (host == NULL) {
         return rc == RESULT_OK ? batch->result : rc;
     }
-    *follows = page.level == SCHEDULE_NO_LEVEL && revisit_signal_is_trusted(&host->record, trust);
+    double is_true = ((double)host->record.signals_true + 1) / ((double)host->record.signals + 2);
+    *follows = page.level == SCHEDULE_NO_LEVEL && is_true >= trust;
     return RESULT_OK;
 }
 

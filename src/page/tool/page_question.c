@@ -37,22 +37,21 @@ static size_t page_question_cut(const char *text, size_t length, size_t most)
     return most;
 }
 
-static Result append_on_one_line(Buffer *out, const char *text, size_t length)
+/* Errors stick in the buffer. */
+static void append_on_one_line(Buffer *out, const char *text, size_t length)
 {
-    Result rc = RESULT_OK;
     const char *end = text + length;
-    while (rc == RESULT_OK && text < end) {
+    while (text < end) {
         size_t n = 0;
         while (text + n < end && (unsigned char)text[n] > ' ') {
             n++;
         }
-        rc = buffer_append(out, text, n);
-        if (rc == RESULT_OK && n > 0) {
-            rc = buffer_append_char(out, ' ');
+        (void)buffer_append(out, text, n);
+        if (n > 0) {
+            (void)buffer_append_char(out, ' ');
         }
         text += n + 1;
     }
-    return rc;
 }
 
 Result page_question(Buffer *out, QuestionForm form, const char *url, const VisiblePage *page,
@@ -65,10 +64,9 @@ Result page_question(Buffer *out, QuestionForm form, const char *url, const Visi
         page_question_cut(text, has_main ? page->main_length : page->length, text_bytes);
     Result rc = RESULT_OK;
     if (form == QUESTION_FASTTEXT) {
-        rc = append_on_one_line(out, title, strlen(title));
-        if (rc == RESULT_OK) {
-            rc = append_on_one_line(out, text, length);
-        }
+        append_on_one_line(out, title, strlen(title));
+        append_on_one_line(out, text, length);
+        rc = out->failed;
     } else {
         const char *language = text_language_of(page->text, page->length);
         JsonWriter json;

@@ -235,13 +235,7 @@ static const struct EncodingLabels {
 
 const char *charset_of_label(const char *label, size_t length)
 {
-    while (length > 0 && ascii_is_space(label[0])) {
-        label++;
-        length--;
-    }
-    while (length > 0 && ascii_is_space(label[length - 1])) {
-        length--;
-    }
+    ascii_trim(&label, &length);
     if (length == 0 || length >= LABEL_MAX_BYTES) {
         return NULL;
     }
@@ -291,9 +285,7 @@ static const char *read_type(const char *p, TypeOfHeader *type)
     *type = (TypeOfHeader){.essence = p};
     p += strcspn(p, ";,");
     type->length = (size_t)(p - type->essence);
-    while (type->length > 0 && ascii_is_space(type->essence[type->length - 1])) {
-        type->length--;
-    }
+    ascii_trim(&type->essence, &type->length);
     while (*p == ';') {
         p++;
         p += strspn(p, BLANKS);

@@ -285,23 +285,20 @@ static bool path_fits(const Cookie *cookie, const CookiePlace *place)
 Result cookie_jar_write(const CookieJar *jar, const CookiePlace *place, Buffer *out)
 {
     CookiePlace at = *place;
-    Result rc = RESULT_OK;
     bool any = false;
     if (at.path_length == 0) {
         at.path = "/";
         at.path_length = 1;
     }
-    for (size_t i = 0; jar != NULL && i < jar->n && rc == RESULT_OK; i++) {
+    for (size_t i = 0; jar != NULL && i < jar->n; i++) {
         const Cookie *cookie = &jar->cookies[i];
         if (cookie->expiry_s > at.now_s && (at.https || !cookie->secure) &&
             path_fits(cookie, &at)) {
-            rc = buffer_printf(out, "%s%.*s=", any ? "; " : "", (int)cookie->name_length,
-                               cookie->bytes);
-            if (rc == RESULT_OK && cookie->value_length > 0) {
-                rc = buffer_append(out, cookie->bytes + cookie->name_length, cookie->value_length);
-            }
+            (void)buffer_printf(out, "%s%.*s=%.*s", any ? "; " : "", (int)cookie->name_length,
+                                cookie->bytes, (int)cookie->value_length,
+                                cookie->bytes + cookie->name_length);
             any = true;
         }
     }
-    return rc;
+    return out->failed; /* an error sticks */
 }

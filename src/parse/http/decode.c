@@ -192,12 +192,6 @@ static DecodeStep decode_zlib_step(Decoder *decoder, DecodeInput *in, char **out
     }
 }
 
-/* Makes the codec ready for a stream. DECODE_MEMORY. */
-static DecodeStatus decode_zlib_begin(Decoder *decoder, int window_bits)
-{
-    return inflateReset2(&decoder->zlib, window_bits) == Z_OK ? DECODE_OK : DECODE_MEMORY;
-}
-
 /* Whether the input begins as such a file does. */
 static bool decode_is_gzip(const DecodeInput *in)
 {
@@ -272,21 +266,10 @@ static bool decode_is_zstd(const DecodeInput *in)
 
 const char *decode_status_name(DecodeStatus status)
 {
-    switch (status) {
-    case DECODE_OK:
-        return "ok";
-    case DECODE_TRUNCATED:
-        return "truncated";
-    case DECODE_LIMIT:
-        return "limit";
-    case DECODE_RATIO:
-        return "ratio";
-    case DECODE_BROKEN:
-        return "broken";
-    case DECODE_MEMORY:
-        return "memory";
-    }
-    return "?";
+    static const char *const names[] = {
+        [DECODE_OK] = "ok",       [DECODE_TRUNCATED] = "truncated", [DECODE_LIMIT] = "limit",
+        [DECODE_RATIO] = "ratio", [DECODE_BROKEN] = "broken",       [DECODE_MEMORY] = "memory"};
+    return names[status];
 }
 
 Result decoder_new(Decoder **decoder)
@@ -461,8 +444,9 @@ static DecodeStatus decode_stream(Decoding *d, DecodeStepFunction step)
 
 static DecodeStatus decode_zlib(Decoding *d, int window_bits)
 {
-    DecodeStatus status = decode_zlib_begin(d->decoder, window_bits);
-    return status == DECODE_OK ? decode_stream(d, decode_zlib_step) : status;
+    return inflateReset2(&d->decoder->zlib, window_bits) == Z_OK
+               ? decode_stream(d, decode_zlib_step)
+               : DECODE_MEMORY;
 }
 
 /* One member after the other; what follows the last one is padding. */

@@ -211,13 +211,7 @@ static HttpField http_header_list_word(const HttpField *list, size_t *at)
     const char *comma = memchr(word, ',', (size_t)(end - word));
     size_t n = (size_t)((comma == NULL ? end : comma) - word);
     *at += n + (comma != NULL);
-    while (n > 0 && (*word == ' ' || *word == '\t')) {
-        word++;
-        n--;
-    }
-    while (n > 0 && (word[n - 1] == ' ' || word[n - 1] == '\t')) {
-        n--;
-    }
+    ascii_trim(&word, &n);
     return (HttpField){.value = word, .value_length = n};
 }
 
@@ -318,11 +312,8 @@ static void http_header_value_read_value(Scan *scan, const char *stops, Paramete
     while (scan->p < scan->end && (*scan->p == '\0' || strchr(stops, *scan->p) == NULL)) {
         scan->p++;
     }
-    const char *value_end = scan->p;
-    while (value_end > parameter->value && ascii_is_space(value_end[-1])) {
-        value_end--;
-    }
-    parameter->value_length = (size_t)(value_end - parameter->value);
+    parameter->value_length = (size_t)(scan->p - parameter->value);
+    ascii_trim(&parameter->value, &parameter->value_length);
 }
 
 /* Reads "name", "name=value" or 'name="value"' up to one of stops, which is not consumed. */
@@ -334,11 +325,8 @@ static void read_parameter(Scan *scan, const char *stops, Parameter *parameter)
            (*scan->p == '\0' || strchr(stops, *scan->p) == NULL)) {
         scan->p++;
     }
-    const char *name_end = scan->p;
-    while (name_end > parameter->name && ascii_is_space(name_end[-1])) {
-        name_end--;
-    }
-    parameter->name_length = (size_t)(name_end - parameter->name);
+    parameter->name_length = (size_t)(scan->p - parameter->name);
+    ascii_trim(&parameter->name, &parameter->name_length);
     if (scan->p < scan->end && *scan->p == '=') {
         scan->p++;
         http_header_value_read_value(scan, stops, parameter);
@@ -574,17 +562,9 @@ bool http_header_next_link(const char *value, size_t length, size_t *position, H
         *position = length;
         return false;
     }
-    *link = (HttpLink){0};
-    const char *uri = open + 1;
+    *link = (HttpLink){.uri = open + 1, .uri_length = (size_t)(close - open) - 1};
     scan.p = close + 1;
-    while (uri < close && ascii_is_space(*uri)) {
-        uri++;
-    }
-    while (close > uri && ascii_is_space(close[-1])) {
-        close--;
-    }
-    link->uri = uri;
-    link->uri_length = (size_t)(close - uri);
+    ascii_trim(&link->uri, &link->uri_length);
     for (;;) {
         skip_blanks(&scan);
         if (scan.p >= scan.end || *scan.p != ';') {

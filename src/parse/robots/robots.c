@@ -382,32 +382,27 @@ Result robots_allow_all(Robots **robots)
 
 Result robots_parse(const char *body, size_t length, const char *agent, Robots **robots)
 {
-    Result rc = robots_allow_all(robots);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
     Agent own = {.token = agent, .length = robots_token_length(agent, strlen(agent))};
     Agent any = {.token = NULL};
     bool is_named = false;
-    Robots *r = *robots;
-    rc = robots_read_lines(r, body, length, any, own, &is_named);
+    Result rc = robots_allow_all(robots);
+    if (rc == RESULT_OK) {
+        rc = robots_read_lines(*robots, body, length, any, own, &is_named);
+    }
     if (rc == RESULT_OK && is_named) {
-        robots_delete(r);
-        *robots = NULL;
-        rc = robots_allow_all(robots);
-        if (rc != RESULT_OK) {
-            return rc;
-        }
-        r = *robots;
+        robots_delete(*robots);
         is_named = false;
-        rc = robots_read_lines(r, body, length, own, any, &is_named);
+        rc = robots_allow_all(robots);
+        if (rc == RESULT_OK) {
+            rc = robots_read_lines(*robots, body, length, own, any, &is_named);
+        }
     }
     if (rc != RESULT_OK) {
-        robots_delete(r);
+        robots_delete(*robots);
         *robots = NULL;
         return rc;
     }
-    robots_rules_sort(r);
+    robots_rules_sort(*robots);
     return RESULT_OK;
 }
 

@@ -60,13 +60,7 @@ static bool is_separator(char c)
 
 bool robots_meta_names(const char *name, size_t length, const char *agent)
 {
-    while (length > 0 && ascii_is_space(name[0])) {
-        name++;
-        length--;
-    }
-    while (length > 0 && ascii_is_space(name[length - 1])) {
-        length--;
-    }
+    ascii_trim(&name, &length);
     return ascii_is(name, length, "robots") || robots_meta_names_agent(name, length, agent);
 }
 

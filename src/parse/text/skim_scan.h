@@ -20,6 +20,12 @@ enum {                        /* classes of bytes */
 
 #define SCAN_WHITE (SCAN_SPACE | SCAN_NAME_END | SCAN_VALUE_END)
 
+/* Rows of the table: two letters, and so on up to the alphabet. */
+#define SCAN_2(c) [c] = SCAN_LETTER, [(c) + 1] = SCAN_LETTER
+#define SCAN_6(c) SCAN_2(c), SCAN_2((c) + 2), SCAN_2((c) + 4)
+#define SCAN_LETTERS(c)                                                                            \
+    SCAN_6(c), SCAN_6((c) + 6), SCAN_6((c) + 12), SCAN_6((c) + 18), SCAN_2((c) + 24)
+
 static const uint8_t scan_classes[256] = {
     ['\t'] = SCAN_WHITE,
     ['\n'] = SCAN_WHITE,
@@ -29,58 +35,8 @@ static const uint8_t scan_classes[256] = {
     ['/'] = SCAN_TAG_NAME_END | SCAN_NAME_END,
     ['>'] = SCAN_TAG_NAME_END | SCAN_NAME_END | SCAN_VALUE_END,
     ['='] = SCAN_NAME_END,
-    ['A'] = SCAN_LETTER,
-    ['B'] = SCAN_LETTER,
-    ['C'] = SCAN_LETTER,
-    ['D'] = SCAN_LETTER,
-    ['E'] = SCAN_LETTER,
-    ['F'] = SCAN_LETTER,
-    ['G'] = SCAN_LETTER,
-    ['H'] = SCAN_LETTER,
-    ['I'] = SCAN_LETTER,
-    ['J'] = SCAN_LETTER,
-    ['K'] = SCAN_LETTER,
-    ['L'] = SCAN_LETTER,
-    ['M'] = SCAN_LETTER,
-    ['N'] = SCAN_LETTER,
-    ['O'] = SCAN_LETTER,
-    ['P'] = SCAN_LETTER,
-    ['Q'] = SCAN_LETTER,
-    ['R'] = SCAN_LETTER,
-    ['S'] = SCAN_LETTER,
-    ['T'] = SCAN_LETTER,
-    ['U'] = SCAN_LETTER,
-    ['V'] = SCAN_LETTER,
-    ['W'] = SCAN_LETTER,
-    ['X'] = SCAN_LETTER,
-    ['Y'] = SCAN_LETTER,
-    ['Z'] = SCAN_LETTER,
-    ['a'] = SCAN_LETTER,
-    ['b'] = SCAN_LETTER,
-    ['c'] = SCAN_LETTER,
-    ['d'] = SCAN_LETTER,
-    ['e'] = SCAN_LETTER,
-    ['f'] = SCAN_LETTER,
-    ['g'] = SCAN_LETTER,
-    ['h'] = SCAN_LETTER,
-    ['i'] = SCAN_LETTER,
-    ['j'] = SCAN_LETTER,
-    ['k'] = SCAN_LETTER,
-    ['l'] = SCAN_LETTER,
-    ['m'] = SCAN_LETTER,
-    ['n'] = SCAN_LETTER,
-    ['o'] = SCAN_LETTER,
-    ['p'] = SCAN_LETTER,
-    ['q'] = SCAN_LETTER,
-    ['r'] = SCAN_LETTER,
-    ['s'] = SCAN_LETTER,
-    ['t'] = SCAN_LETTER,
-    ['u'] = SCAN_LETTER,
-    ['v'] = SCAN_LETTER,
-    ['w'] = SCAN_LETTER,
-    ['x'] = SCAN_LETTER,
-    ['y'] = SCAN_LETTER,
-    ['z'] = SCAN_LETTER,
+    SCAN_LETTERS('A'),
+    SCAN_LETTERS('a'),
 };
 
 static inline unsigned scan_class(char c)

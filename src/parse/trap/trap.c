@@ -129,14 +129,14 @@ size_t trap_identifier(const char *start, const char *p, const char *end)
     return (hex && n >= TRAP_LEAST_IDENTIFIER && changes > 0) || (n >= 16 && changes >= 4) ? n : 0;
 }
 
-/* Appends text with digits and identifiers generalised; escapes stay as they are. */
-static Result append_general(Buffer *out, const char *text, size_t length)
+/* Appends text with digits and identifiers generalised; escapes stay as they are. Errors stick in
+ * the buffer, here and below. */
+static void append_general(Buffer *out, const char *text, size_t length)
 {
     const char *p = text;
     const char *end = text + length;
     const char *plain = text; /* up to p it stays as it is */
-    Result rc = RESULT_OK;
-    while (p < end && rc == RESULT_OK) {
+    while (p < end) {
         size_t n = trap_is_word(*p) ? trap_identifier(text, p, end) : 0;
         char mark = n > 0 ? 'x' : '0';
         while (mark == '0' && p + n < end && ascii_is_digit(p[n])) {
@@ -149,14 +149,12 @@ static Result append_general(Buffer *out, const char *text, size_t length)
             }
             continue;
         }
-        rc = buffer_append(out, plain, (size_t)(p - plain));
-        if (rc == RESULT_OK) {
-            rc = buffer_append_char(out, mark);
-        }
+        (void)buffer_append(out, plain, (size_t)(p - plain));
+        (void)buffer_append_char(out, mark);
         p += n;
         plain = p;
     }
-    return rc == RESULT_OK ? buffer_append(out, plain, (size_t)(end - plain)) : rc;
+    (void)buffer_append(out, plain, (size_t)(end - plain));
 }
 
 typedef struct Name {
@@ -174,22 +172,15 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* Appends "?a=&b=": sorted names, each once. */
-static Result trap_append_sorted(Buffer *out, const Name *names, size_t n)
+static void trap_append_sorted(Buffer *out, const Name *names, size_t n)
 {
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-        if (i > 0 && compare_names(&names[i - 1], &names[i]) == 0) {
-            continue;
-        }
-        rc = buffer_append_char(out, i == 0 ? '?' : '&');
-        if (rc == RESULT_OK) {
-            rc = buffer_append(out, names[i].at, names[i].length);
-        }
-        if (rc == RESULT_OK) {
-            rc = buffer_append_char(out, '=');
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || compare_names(&names[i - 1], &names[i]) != 0) {
+            (void)buffer_append_char(out, i == 0 ? '?' : '&');
+            (void)buffer_append(out, names[i].at, names[i].length);
+            (void)buffer_append_char(out, '=');
         }
     }
-    return rc;
 }
 
 static Result append_parameters(Buffer *out, const char *query, size_t length)
@@ -210,18 +201,19 @@ static Result append_parameters(Buffer *out, const char *query, size_t length)
         const char *stop = amp != NULL ? amp : end;
         if (stop > p) {
             const char *equals = memchr(p, '=', (size_t)(stop - p));
-            rc = append_general(&text, p, (size_t)((equals != NULL ? equals : stop) - p));
+            append_general(&text, p, (size_t)((equals != NULL ? equals : stop) - p));
             ends[i++] = text.length;
         }
         p = stop < end ? stop + 1 : end;
     }
-    for (size_t k = 0; k < i && rc == RESULT_OK; k++) {
-        size_t start = k == 0 ? 0 : ends[k - 1];
-        names[k] = (Name){.at = buffer_string(&text) + start, .length = ends[k] - start};
-    }
+    rc = result_first(rc, text.failed);
     if (rc == RESULT_OK) {
+        for (size_t k = 0; k < i; k++) {
+            size_t start = k == 0 ? 0 : ends[k - 1];
+            names[k] = (Name){.at = buffer_string(&text) + start, .length = ends[k] - start};
+        }
         qsort(names, i, sizeof *names, compare_names);
-        rc = trap_append_sorted(out, names, i);
+        trap_append_sorted(out, names, i);
     }
     buffer_destroy(&text);
     free(ends);
@@ -232,19 +224,15 @@ static Result append_parameters(Buffer *out, const char *query, size_t length)
 Result trap_pattern(const Url *url, Buffer *out)
 {
     size_t before = out->length;
-    Result rc = buffer_append(out, url->href, url->path_start);
-    if (rc == RESULT_OK) {
-        rc = append_general(out, url->href + url->path_start, url->query_start - url->path_start);
-    }
-    if (rc == RESULT_OK && url->query_start < url->length) {
+    Result rc = RESULT_OK;
+    (void)buffer_append(out, url->href, url->path_start);
+    append_general(out, url->href + url->path_start, url->query_start - url->path_start);
+    if (url->query_start < url->length) {
         rc = append_parameters(out, url->href + url->query_start + 1,
                                url->length - url->query_start - 1);
     }
-    if (rc != RESULT_OK && out->data != NULL) {
-        out->length = before;
-        out->data[before] = '\0';
-    }
-    return rc;
+    out->failed = result_first(rc, out->failed);
+    return buffer_end(out, before);
 }
 
 /* ---- The patterns of URLs (trap_pattern) that are parked, as fetching threads see them */

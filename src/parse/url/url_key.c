@@ -198,15 +198,12 @@ static Result url_key_append_query(Buffer *out, const char *query, size_t length
     if (options->sorted_query) {
         qsort(parameters, n, sizeof *parameters, compare_parameters);
     }
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-        rc = buffer_append_char(out, i == 0 ? '?' : '&');
-        if (rc == RESULT_OK) {
-            rc = buffer_append(out, parameters[i].text, parameters[i].length);
-        }
+    for (size_t i = 0; i < n; i++) {
+        (void)buffer_append_char(out, i == 0 ? '?' : '&');
+        (void)buffer_append(out, parameters[i].text, parameters[i].length);
     }
     free(parameters);
-    return rc;
+    return out->failed; /* an error sticks */
 }
 
 static Result append_key(const Url *url, const UrlKeyOptions *options, Buffer *out)

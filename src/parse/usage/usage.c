@@ -61,29 +61,27 @@ Result usage_list_parse(const char *text, unsigned *bits, Buffer *error)
 
 Result usage_print(unsigned bits, Buffer *out)
 {
-    Result rc = RESULT_OK;
     bool any = false;
-    for (size_t i = 0; i < PRINTED && rc == RESULT_OK; i++) {
+    for (size_t i = 0; i < PRINTED; i++) {
         if ((bits & 1u << i) != 0) {
-            rc = buffer_printf(out, "%s%s", any ? "+" : "", names[i].name);
+            (void)buffer_printf(out, "%s%s", any ? "+" : "", names[i].name);
             any = true;
         }
     }
-    return any || rc != RESULT_OK ? rc : buffer_append_char(out, '-');
+    return any ? out->failed : buffer_append_char(out, '-'); /* an error sticks */
 }
 
 Result usage_print_terms(Usage usage, Buffer *out)
 {
-    Result rc = RESULT_OK;
     const char *between = "";
-    for (size_t i = 0; i < PRINTED && rc == RESULT_OK; i++) {
+    for (size_t i = 0; i < PRINTED; i++) {
         bool denied = (usage.denied & 1u << i) != 0;
         if (denied || (usage.allowed & 1u << i) != 0) {
-            rc = buffer_printf(out, "%s%s=%c", between, names[i].name, denied ? 'n' : 'y');
+            (void)buffer_printf(out, "%s%s=%c", between, names[i].name, denied ? 'n' : 'y');
             between = ", ";
         }
     }
-    return rc;
+    return out->failed;
 }
 
 unsigned usage_terms_allowed(const char *terms)

@@ -105,55 +105,35 @@ static void begin_part(VisibleStack *stack, VisibleBox box)
     *has_one = true;
 }
 
+/* What a box does to the text both where it begins and where it ends. */
+static void edge_box(VisibleStack *stack, VisibleBox box)
+{
+    if (box == VISIBLE_BOX_BLOCK || box == VISIBLE_BOX_TABLE) {
+        block_edge(stack, 1);
+    } else if (box == VISIBLE_BOX_PARAGRAPH) {
+        block_edge(stack, 2);
+    }
+}
+
 static void begin_box(VisibleStack *stack, VisibleBox box)
 {
-    switch (box) {
-    case VISIBLE_BOX_BLOCK:
-    case VISIBLE_BOX_TABLE:
-        block_edge(stack, 1);
-        break;
-    case VISIBLE_BOX_PARAGRAPH:
-        block_edge(stack, 2);
-        break;
-    case VISIBLE_BOX_INLINE_BLOCK:
+    edge_box(stack, box);
+    if (box == VISIBLE_BOX_INLINE_BLOCK) {
         visible_lines_enter(stack->lines);
-        break;
-    case VISIBLE_BOX_OBJECT:
+    } else if (box == VISIBLE_BOX_OBJECT) {
         visible_lines_object(stack->lines);
-        break;
-    case VISIBLE_BOX_ROW:
-    case VISIBLE_BOX_CELL:
+    } else if (box == VISIBLE_BOX_ROW || box == VISIBLE_BOX_CELL) {
         begin_part(stack, box);
-        break;
-    case VISIBLE_BOX_INLINE:
-    case VISIBLE_BOX_ROWS:
-    case VISIBLE_BOX_NONE:
-        break;
     }
 }
 
 static void end_box(VisibleStack *stack, VisibleBox box)
 {
-    switch (box) {
-    case VISIBLE_BOX_BLOCK:
-    case VISIBLE_BOX_TABLE:
-        block_edge(stack, 1);
-        break;
-    case VISIBLE_BOX_PARAGRAPH:
-        block_edge(stack, 2);
-        break;
-    case VISIBLE_BOX_INLINE_BLOCK:
+    edge_box(stack, box);
+    if (box == VISIBLE_BOX_INLINE_BLOCK) {
         visible_lines_leave(stack->lines);
-        break;
-    case VISIBLE_BOX_ROW:
-    case VISIBLE_BOX_CELL:
+    } else if (box == VISIBLE_BOX_ROW || box == VISIBLE_BOX_CELL) {
         block_edge(stack, 0); /* white space between cells is none */
-        break;
-    case VISIBLE_BOX_INLINE:
-    case VISIBLE_BOX_OBJECT:
-    case VISIBLE_BOX_ROWS:
-    case VISIBLE_BOX_NONE:
-        break;
     }
 }
 
