@@ -1,8 +1,12 @@
 """The plan of the house (src/ROOMS) is held by tests/lint/rooms: what is planted in a copy of the tree is
 found and named, and the copy without it passes."""
+import contextlib
+import io
 import os
+import runpy
 import shutil
 import subprocess
+import sys
 
 import harness
 
@@ -33,10 +37,18 @@ def compile_into(path, *names):
 
 
 def judge(lint, *arguments):
-    """Exit status and lines of one of the scripts in tests/lint."""
-    ran = subprocess.run(["python3", lint, *arguments], text=True, stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, check=False)
-    return ran.returncode, ran.stdout.splitlines()
+    """Exit status and lines of one of the scripts in tests/lint, which runs in this process."""
+    said, arguments_before = io.StringIO(), sys.argv
+    try:
+        sys.argv = [lint, *arguments]
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            runpy.run_path(lint, run_name="__main__")
+        status = 0
+    except SystemExit as end:
+        status = end.code or 0
+    finally:
+        sys.argv = arguments_before
+    return status, said.getvalue().splitlines()
 
 
 def findings(path, objects=None):
