@@ -10,6 +10,7 @@
  * status 1 when a promise was broken or the crawl did not end. */
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,7 +261,10 @@ static int simulate(const Settings *settings)
     Audit audit;
     static Crawl crawl;
     static Figures figures;
-    char directory[] = "/tmp/ragno-sim-XXXXXX";
+    char directory[PATH_MAX];
+    const char *place = getenv("TMPDIR");
+    (void)snprintf(directory, sizeof directory, "%s/ragno-sim-XXXXXX",
+                   place == NULL ? "/tmp" : place);
     const char *path = settings->directory != NULL ? settings->directory : mkdtemp(directory);
     CrawlOptions options = {.directory = path,
                             .memory_bytes = (size_t)settings->memory,
