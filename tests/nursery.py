@@ -1,9 +1,9 @@
-"""A process of Python that has imported what tests need, and forks for each of them. A Python that is started anew spends
-0.15 s of CPU on its library before it comes to the test, and `make test` needs more than 500 of them.
+"""A process of Python that has imported what tests need, and forks for each of them. A Python that is started anew
+spends 0.15 s of CPU on its library before it comes to the test, and `make test` needs more than 500 of them.
 
 What calls this holds a Nursery. The process that it starts forks a guard for each test, and the guard forks the test,
-which is a session of its own, and tells how it ended. Only environ of /proc says what the process was started with: a test is
-known by its session, what it executes by its environment, too.
+which is a session of its own, and tells how it ended. /proc/PID/environ says what a process was executed with: a test
+is known by its session, what it executes by its environment, too.
 """
 import collections
 import concurrent.futures  # these are for the tests

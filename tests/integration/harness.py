@@ -158,7 +158,8 @@ class Report:
 
 
 def alone(test):
-    """Marks a test of main() that must not run beside others: say beside it why."""
+    """Marks a test of main() that must not run beside those of other scripts: say beside it why. Those of its own that are
+    marked, too, run beside it."""
     test.is_alone = True
     return test
 
