@@ -24,6 +24,7 @@
 #define STILL_MS       40000
 #define GRACE_MS       600  /* watch_desk.h: two pulses, and a round trip */
 #define LOSSY_GRACE_MS 5000 /* when questions of the pulse may be lost */
+#define DEAF_GRACE_MS  3600 /* when its network is gone, too: PULSE_DEAF_MS */
 
 static char no_text[] = "";
 
@@ -387,8 +388,12 @@ void trouble_work(Trouble *trouble)
             trouble->kills++;
         } else if (kind == FORTUNE_STILL && !mono_before(net->now, victim->still_until)) {
             int64_t ms = 1 + (int64_t)dice_below(&net->dice, STILL_MS);
-            audit_stands_still(trouble->audit, victim->number, ms,
-                               net->lost > 0 ? LOSSY_GRACE_MS : GRACE_MS, net->now.ns / 1000000);
+            int64_t grace_ms = net->lost > 0 ? LOSSY_GRACE_MS : GRACE_MS;
+            if (dice_below(&net->dice, 3) == 0) {
+                sim_net_cut(net, victim->number, mono_add_ms(net->now, ms + CUT_MS));
+                grace_ms = grace_ms < DEAF_GRACE_MS ? DEAF_GRACE_MS : grace_ms;
+            }
+            audit_stands_still(trouble->audit, victim->number, ms, grace_ms, net->now.ns / 1000000);
             agent_stand_still(victim, ms);
             trouble->stills++;
         } else if (kind == FORTUNE_FAIL && victim->state == AGENT_MEMBER) {

@@ -144,6 +144,30 @@ static void messages_about_leases_show_a_pause(void)
     members_destroy(&members);
 }
 
+/* What it costs when the network ends with the pause: nobody can show it then. */
+static void leases_are_not_used_for_long_without_a_word(void)
+{
+    WatchDesk desk;
+    NodeLink link;
+    begin(&desk, &link);
+    CU_ASSERT_FALSE(watch_desk_work(&desk, true, at(0)));
+    watch_desk_heard(&desk, at(1000));
+    link.up = false;
+    CU_ASSERT_FALSE(watch_desk_work(&desk, true, at(1000 + PULSE_DEAF_MS - 1)));
+    CU_ASSERT_EQUAL(watch_desk_next(&desk).ns, at(1000 + PULSE_DEAF_MS).ns);
+    CU_ASSERT_TRUE(watch_desk_work(&desk, true, at(1000 + PULSE_DEAF_MS)));
+    CU_ASSERT_FALSE(watch_desk_work(&desk, true, at(1001 + PULSE_DEAF_MS))); /* once */
+    CU_ASSERT_EQUAL(watch_desk_next(&desk).ns, MONO_NEVER.ns);
+    /* Those that are held next are as good as the word that brought them. */
+    CU_ASSERT_FALSE(watch_desk_work(&desk, false, at(20000)));
+    CU_ASSERT_FALSE(watch_desk_work(&desk, true, at(30000)));
+    CU_ASSERT_TRUE(watch_desk_work(&desk, true, at(30000 + PULSE_DEAF_MS)));
+    watch_desk_heard(&desk, at(40000));
+    CU_ASSERT_FALSE(watch_desk_work(&desk, true, at(40001)));
+    node_link_destroy(&link);
+    members_destroy(&members);
+}
+
 static void who_holds_nothing_asks_nothing(void)
 {
     WatchDesk desk;
@@ -164,4 +188,6 @@ UNIT_MAIN("watch desk",
            messages_about_leases_show_a_pause},
           {"slow messages are no pause", slow_messages_are_no_pause},
           {"another process of the other is no pause", another_process_of_the_other_is_no_pause},
+          {"leases are not used for long without a word",
+           leases_are_not_used_for_long_without_a_word},
           {"who holds nothing asks nothing", who_holds_nothing_asks_nothing})

@@ -215,11 +215,20 @@ bool watch_desk_take(WatchDesk *desk, const TransportEvent *event, MonoTime now)
     return slept;
 }
 
-void watch_desk_work(WatchDesk *desk, bool holds, MonoTime now)
+void watch_desk_heard(WatchDesk *desk, MonoTime now)
+{
+    desk->heard = now;
+    desk->deaf = false;
+}
+
+bool watch_desk_work(WatchDesk *desk, bool holds, MonoTime now)
 {
     if (desk->link->up && !mono_before(now, desk->next_look)) {
         desk->next_look = mono_add_ms(now, SEAT_LOOK_MS);
         watch_look(desk, now);
+    }
+    if (holds && !desk->holds) {
+        desk->heard = now;
     }
     desk->holds = holds;
     for (unsigned k = 0; holds && desk->link->up && k < PULSE_PEERS; k++) {
@@ -227,14 +236,19 @@ void watch_desk_work(WatchDesk *desk, bool holds, MonoTime now)
             watch_ask_pulse(desk, k, now);
         }
     }
+    bool was_deaf = desk->deaf;
+    desk->deaf = holds && !mono_before(now, mono_add_ms(desk->heard, PULSE_DEAF_MS));
+    return desk->deaf && !was_deaf;
 }
 
 MonoTime watch_desk_next(const WatchDesk *desk)
 {
+    MonoTime deaf =
+        desk->holds && !desk->deaf ? mono_add_ms(desk->heard, PULSE_DEAF_MS) : MONO_NEVER;
     if (!desk->link->up) {
-        return MONO_NEVER;
+        return deaf;
     }
-    MonoTime next = desk->next_look;
+    MonoTime next = mono_earlier(deaf, desk->next_look);
     for (unsigned k = 0; desk->holds && k < PULSE_PEERS; k++) {
         next = mono_earlier(next, watch_due_of(&desk->peers[k]));
     }

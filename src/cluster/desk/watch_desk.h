@@ -6,6 +6,7 @@
  *   pulse: while leases are held, the clocks of two others, each 2 * PULSE_MS, from their messages
  *     about leases or by NODE_ASK_EDICTS
  *     one went further than ours since the last answer        --> leases are asked for anew
+ *     nothing is heard, of them or of the server, for DEAF_MS --> likewise
  *
  * What: an agent without a seat decides about no address; it keeps its hosts, which wait for it. To
  * move arbitration costs the others a rest for its addresses (lease_arbiter.h) and no URL, so it
@@ -26,8 +27,9 @@
  * Owns: what was heard for the pulse; when each was heard is the members'. Time is a parameter;
  * belongs to one thread.
  * Invariant: after a pause, leases from before it are used for 2 * PULSE_MS of this process's own
- * running time and a round trip at most, while one of the two agents was not stopped itself. A
- * request that is in flight at the moment of the pause ends after it in any case. */
+ * running time and a round trip at most, while one of the two agents was not stopped itself; for
+ * PULSE_DEAF_MS where the network is gone, too, when it goes on. A request that is in flight at the
+ * moment of the pause ends after it in any case. */
 #pragma once
 
 #include "cluster/desk/members.h"
@@ -41,6 +43,7 @@
 #define PULSE_SLACK_MS 100 /* clocks may differ by so much within a look */
 #define PULSE_LATE_MS  1500
 #define PULSE_FIRST_MS 3000 /* a first answer is good for so long */
+#define PULSE_DEAF_MS  3000 /* leases are not used for longer without a word from outside */
 #define PULSE_PEERS    2u
 
 /* One agent that is asked. */
@@ -61,7 +64,9 @@ typedef struct WatchDesk {
     MonoTime next_look; /* at the seats */
     PulsePeer peers[PULSE_PEERS];
     uint64_t last;
-    bool holds; /* leases */
+    bool holds;     /* leases */
+    bool deaf;      /* it was told that nothing is heard */
+    MonoTime heard; /* something, of whom ever; or when leases were held first */
 } WatchDesk;
 
 void watch_desk_init(WatchDesk *desk, NodeLink *link, TableKeeper *keeper, Members *members);
@@ -73,6 +78,9 @@ void watch_desk_up(WatchDesk *desk, MonoTime now);
 bool watch_desk_take(WatchDesk *desk, const TransportEvent *event, MonoTime now);
 /* A message about leases has come from an agent, with that number: likewise. */
 bool watch_desk_hear(WatchDesk *desk, uint16_t agent, uint64_t number, MonoTime now);
-/* holds: leases. */
-void watch_desk_work(WatchDesk *desk, bool holds, MonoTime now);
+/* Something has come from outside. */
+void watch_desk_heard(WatchDesk *desk, MonoTime now);
+/* holds: leases. True, once: for too long nothing has come, and they are not to be used any more.
+ */
+bool watch_desk_work(WatchDesk *desk, bool holds, MonoTime now);
 MonoTime watch_desk_next(const WatchDesk *desk);

@@ -522,6 +522,9 @@ static void node_key_changed(Node *node, const char *key, MonoTime now)
 
 static void take_as_member(Node *node, const TransportEvent *event, MonoTime now)
 {
+    if (event->kind != TRANSPORT_FAILED) {
+        watch_desk_heard(&node->watch, now);
+    }
     switch (event->kind) {
     case TRANSPORT_MESSAGE:
         node_take_message(node, event, now);
@@ -573,6 +576,14 @@ void node_take(Node *node, TransportEvent *event, MonoTime now)
 
 /* ---- work ---- */
 
+/* Time may have passed that was not counted here: what was granted before is worth nothing. */
+static void node_doubt_leases(Node *node, MonoTime now)
+{
+    lease_arbiter_lapse(node->leases.arbiter, now);
+    edict_desk_doubt(&node->edicts, now);
+    lease_holder_lose_all(node->leases.holder, now);
+}
+
 static void work_on_join(Node *node, MonoTime now)
 {
     node_join_work(&node->join, now);
@@ -603,7 +614,11 @@ static void node_work_desks(Node *node, MonoTime now)
         mass_desk_work(&node->mass, now);
     }
     edict_desk_work(&node->edicts, now);
-    watch_desk_work(&node->watch, lease_holder_holds(node->leases.holder), now);
+    if (watch_desk_work(&node->watch, lease_holder_holds(node->leases.holder), now)) {
+        LOG_WARN("cluster", "nothing is heard of others; leases are asked for anew", "crawl=%s",
+                 node->link.crawl);
+        node_doubt_leases(node, now);
+    }
     lease_holder_set_silent(node->leases.holder, !edict_desk_is_fresh(&node->edicts));
     lease_desk_work(&node->leases, now);
     if (node->leases.known) {
@@ -670,9 +685,7 @@ void node_slept(Node *node, MonoTime now)
     if (node->begun) {
         LOG_WARN("cluster", "this machine has slept; leases are asked for anew", "crawl=%s",
                  node->link.crawl);
-        lease_arbiter_lapse(node->leases.arbiter, now);
-        edict_desk_doubt(&node->edicts, now);
-        lease_holder_lose_all(node->leases.holder, now);
+        node_doubt_leases(node, now);
     }
 }
 
