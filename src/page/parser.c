@@ -653,6 +653,7 @@ Result parser_init(Parser *parser, Archive *archive)
     HtmlOptions html = {.no_digests = !has_near && !config->warc_metadata && !by_text,
                         .sketch = has_near,
                         .numbers = by_text && config_is_continuous(config),
+                        .use_libxml2 = config->parse_html_parser == HTML_PARSER_LIBXML2,
                         .forms = config->parse_forms,
                         .styles = config->scope_embeds,
                         .robots_agent = config->robots_agent,

@@ -406,6 +406,9 @@
     ROW(parse, external_links, COUNT, int64_t, "0", 0, 1000000, NULL, OPTION_LIVE, \
         "links of one page out of scope that are kept for the graph (ragno export DIR links), and not " \
         "scheduled; a third of the database where most pages have some; 0 = none") \
+    ROW(parse, html_parser, WORD, int, "skim", 0, 0, WORDS_TEXT(HTML_PARSER_WORDS), 0, \
+        "who finds the links in HTML: our own reader; or libxml2, with the same results on pages that " \
+        "are not damaged, at five to eight times the cost") \
     ROW(parse, memory, SIZE, int64_t, "64Mi", 65536, 4294967296.0, NULL, 0, \
         "memory for one page in one parsing thread") \
     ROW(parse, content_hash, WORD, int, "auto", 0, 0, WORDS_TEXT(CONTENT_HASH_WORDS), 0, \

@@ -8,6 +8,11 @@
 #include "base/core/words.h"
 
 /* clang-format off */
+#define HTML_PARSER_WORDS(WORD) \
+    WORD(HTML_PARSER_SKIM, "skim") \
+    WORD(HTML_PARSER_LIBXML2, "libxml2")
+typedef enum HtmlParserWord { WORDS_ENUM(HTML_PARSER_WORDS) } HtmlParserWord;
+
 #define CONTENT_HASH_WORDS(WORD) \
     WORD(CONTENT_HASH_AUTO, "auto") \
     WORD(CONTENT_HASH_BODY, "body") \

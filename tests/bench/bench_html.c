@@ -11,7 +11,6 @@
 #include "crawl/input_file.h"
 #include "parse/html/html.h"
 
-#include "../unit/html_reference.h"
 #include "documentation_page.h"
 
 #define RUN_BYTES 400e6         /* read by the skimmer at SCALE=1; a tenth by libxml2 */
@@ -24,47 +23,6 @@ static double cpu_seconds(void)
     (void)getrusage(RUSAGE_SELF, &usage);
     return (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
-static bool links_are_same(const Page *a, const Page *b)
-{
-    bool same = a->n_links == b->n_links;
-    for (size_t i = 0; same && i < a->n_links; i++) {
-        same = strcmp(a->links[i].url, b->links[i].url) == 0;
-    }
-    return same;
-}
-
-/* How many pages have other links by the skimmer than by the reference; names: of their files. */
-static size_t compare(const Buffer *pages, size_t n_pages, char *const *names)
-{
-    size_t n_different = 0;
-    HtmlOptions options = {.max_links = (size_t)1 << 24};
-    HtmlParser *skim = NULL;
-    HtmlParser *reference = NULL;
-    Result rc = html_parser_new(&skim, &options);
-    options.reference = html_reference;
-    if (rc != RESULT_OK || html_parser_new(&reference, &options) != RESULT_OK) {
-        exit(2);
-    }
-    for (size_t i = 0; i < n_pages; i++) {
-        HtmlInput input = {.body = pages[i].data,
-                           .length = pages[i].length,
-                           .content_type = "text/html",
-                           .url = URL,
-                           .url_length = sizeof URL - 1};
-        Page ours;
-        Page theirs;
-        if (html_parse(skim, &input, &ours) != RESULT_OK ||
-            html_parse(reference, &input, &theirs) != RESULT_OK ||
-            !links_are_same(&ours, &theirs)) {
-            (void)fprintf(stderr, "other links: %s\n", names[i]);
-            n_different++;
-        }
-    }
-    html_parser_delete(skim);
-    html_parser_delete(reference);
-    return n_different;
 }
 
 /* Reads the pages again and again; returns seconds a byte, and links a round in *links. */
@@ -122,13 +80,10 @@ int main(int argc, char **argv)
         total = pages[0].length;
     }
     size_t links = 0;
-    double libxml2 = measure(pages, n, (HtmlOptions){.reference = html_reference},
-                             scale * RUN_BYTES / 10, &links);
+    double libxml2 =
+        measure(pages, n, (HtmlOptions){.use_libxml2 = true}, scale * RUN_BYTES / 10, &links);
     double skim = measure(pages, n, (HtmlOptions){.forms = true}, scale * RUN_BYTES, &links);
     (void)fprintf(stderr, "%zu pages, %zu bytes, %zu links\n", n, total, links);
-    if (argc > 1) {
-        (void)printf("html.pages_with_other_links = %zu pages\n", compare(pages, n, argv + 1));
-    }
     (void)printf("html.libxml2.mb_per_cpu_s = %.0f MB/s\n", 1e-6 / libxml2);
     (void)printf("html.skim.mb_per_cpu_s = %.0f MB/s\n", 1e-6 / skim);
     double text =

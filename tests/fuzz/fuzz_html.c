@@ -8,8 +8,6 @@
 #include "parse/html/html.h"
 #include "parse/url/url.h"
 
-#include "../unit/html_reference.h"
-
 #define PAGE_URL "http://h.test/d/p.html"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -57,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Page pages[3];
     HtmlParser *parsers[3] = {NULL, NULL, NULL};
     for (int i = 0; i < 3; i++) {
-        options.reference = i == 1 ? html_reference : NULL;
+        options.use_libxml2 = i == 1;
         options.no_digests = i == 2;
         if (html_parser_new(&parsers[i], &options) != RESULT_OK) {
             abort();

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Compares the links that ragno finds with those in a browser's DOM (Chromium). Not part of CI.
 
-usage: compare_browser.py [--bin build/release/ragno] [--mutate N] [--seed S]
+usage: compare_browser.py [--bin build/release/ragno] [--front-end skim] [--against libxml2] [--mutate N] [--seed S]
                           [--show N] FILE...
 
 Each file is decoded in the encoding that `ragno check charset` names and parsed by the browser's own HTML
 parser (DOMParser, scripting off as in ragno); every attribute that holds a link is resolved against the
 document's base by the browser's URL parser. With --mutate N, N damaged versions are made of the files'
-pieces (seeded), to compare what no author would write. Prints recall and precision over all pages.
+pieces (seeded), to compare what no author would write. With --against libxml2 the truth is the reference
+front end instead of the browser. Prints recall and precision over all pages.
 """
 import argparse, base64, html, json, os, random, re, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -63,6 +64,8 @@ document.getElementById("out").textContent = JSON.stringify(out);
 def arguments():
     ap = argparse.ArgumentParser()
     ap.add_argument("--bin", default="build/release/ragno")
+    ap.add_argument("--front-end", default="skim")
+    ap.add_argument("--against", default="browser")
     ap.add_argument("--mutate", type=int, default=0)
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--show", type=int, default=10)
@@ -115,10 +118,13 @@ def ragno(args, *words):
     return done.stdout.decode("utf-8", "replace")
 
 
+def links_by(args, front_end, name):
+    text = ragno(args, "links", name, "--base", PAGE_URL, "--front-end", front_end)
+    return {line.split("\t", 1)[1] for line in text.split("\n") if "\t" in line}
+
+
 def ours(args, name):
-    text = ragno(args, "links", name, "--base", PAGE_URL)
-    links = {line.split("\t", 1)[1] for line in text.split("\n") if "\t" in line}
-    return ragno(args, "charset", name).strip(), links
+    return ragno(args, "charset", name).strip(), links_by(args, args.front_end, name)
 
 
 def browser(pages, folder):
@@ -147,7 +153,12 @@ def main():
         with ThreadPoolExecutor(2) as pool:
             found = list(pool.map(lambda n: ours(args, n), names))
         truth, batch, size = [], [], 0
+        if args.against != "browser":
+            with ThreadPoolExecutor(2) as pool:
+                truth = [[("", u) for u in links] for links in pool.map(lambda n: links_by(args, args.against, n), names)]
         for name, (label, _links) in zip(names, found):
+            if args.against != "browser":
+                break
             with open(name, "rb") as f:
                 data = base64.b64encode(f.read()).decode()
             if size + len(data) > 16e6:

@@ -5,7 +5,6 @@
 #include "base/memory/buffer.h"
 #include "parse/html/html.h"
 #include "parse/text/digest.h"
-#include "html_reference.h"
 #include "unit.h"
 
 static Page digest_of(HtmlParser *parser, const char *html, const char *url)
@@ -61,7 +60,7 @@ static void the_digest_sees_text_and_tags_but_not_layout(void)
     HtmlParser *libxml2 = NULL;
     HtmlOptions options = {.forms = true};
     CU_ASSERT_EQUAL_FATAL(html_parser_new(&skim, &options), RESULT_OK);
-    options.reference = html_reference;
+    options.use_libxml2 = true;
     CU_ASSERT_EQUAL_FATAL(html_parser_new(&libxml2, &options), RESULT_OK);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         Page a = digest_of(skim, pairs[i].a, "http://h/a");

@@ -3,7 +3,6 @@
 
 #include "base/memory/buffer.h"
 #include "parse/html/html.h"
-#include "html_reference.h"
 #include "unit.h"
 
 #define BASE "http://h.test/d/p"
@@ -82,7 +81,7 @@ static void check(const char *html, size_t most, const char *want)
     }
     in_pieces(html, 7, &options, &got);
     CU_ASSERT_STRING_EQUAL(buffer_string(&got), want);
-    options.reference = html_reference;
+    options.use_libxml2 = true;
     whole(html, "text/html; charset=utf-8", &options, &got);
     CU_ASSERT_STRING_EQUAL(buffer_string(&got), want);
     buffer_destroy(&got);

@@ -29,6 +29,7 @@ typedef struct CheckPage {
     const char *base;         /* the document's URL */
     const char *content_type; /* or NULL */
     bool styles;
+    bool use_libxml2;
     size_t link_text; /* HtmlOptions.link_text */
     Buffer body;
     HtmlParser *parser;
@@ -43,10 +44,13 @@ typedef struct CheckPage {
 static int check_page_read_arguments(CheckPage *check, int argc, char **argv, const char *usage)
 {
     bool text = false;
-    const CommandOption rows[] = {{"base", 0, COMMAND_TEXT, .to = &check->base},
-                                  {"content-type", 0, COMMAND_TEXT, .to = &check->content_type},
-                                  {"text", 0, COMMAND_FLAG, .to = &text},
-                                  {"embeds", 0, COMMAND_FLAG, .to = &check->styles}};
+    int front_end = 0;
+    const CommandOption rows[] = {
+        {"base", 0, COMMAND_TEXT, .to = &check->base},
+        {"content-type", 0, COMMAND_TEXT, .to = &check->content_type},
+        {"text", 0, COMMAND_FLAG, .to = &text},
+        {"embeds", 0, COMMAND_FLAG, .to = &check->styles},
+        {"front-end", 0, COMMAND_WORD, .to = &front_end, .words = "skim|libxml2"}};
     CommandLine line = {"check", usage, COMMAND_ROWS(rows), .words_least = 1, .words_most = 1};
     int status = command_line_take(&line, argc, argv);
     if (status == 0 && check->base == NULL) {
@@ -54,6 +58,7 @@ static int check_page_read_arguments(CheckPage *check, int argc, char **argv, co
     }
     check->file = status == 0 ? line.words[0] : NULL;
     check->link_text = text ? LINK_TEXT : 0;
+    check->use_libxml2 = front_end == 1;
     return status;
 }
 
@@ -75,6 +80,7 @@ static int check_page_open(CheckPage *check, int argc, char **argv, const char *
                            .forms = true,
                            .robots_agent = "ragno",
                            .memory_bytes = PAGE_MEMORY,
+                           .use_libxml2 = check->use_libxml2,
                            .styles = check->styles,
                            .link_text = check->link_text};
     Result rc = html_parser_new(&check->parser, &options);
@@ -670,7 +676,8 @@ static const CheckCommand commands[] = {
     {"database", "DIR", check_database},
     {"digest", "FILE --base URL [--content-type T]", check_digest},
     {"dns", "[-c FILE] [-s SECTION.KEY=VALUE]... HOST...", check_dns},
-    {"links", "FILE --base URL [--content-type T] [--embeds] [--text]", check_links},
+    {"links", "FILE --base URL [--content-type T] [--embeds] [--text] [--front-end skim|libxml2]",
+     check_links},
     {"page", "FILE [--base URL]", check_page},
     {"render", "FILE|DIR URL [--document] [-c FILE] [-s SECTION.KEY=VALUE]...", check_render},
     {"sitemap", "FILE --url URL", check_sitemap},

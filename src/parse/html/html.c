@@ -61,6 +61,11 @@ Result html_parser_new(HtmlParser **parser, const HtmlOptions *options)
     charset_stream_init(&p->charset);
     buffer_init(&p->base_text, BUFFER_NO_LIMIT);
     buffer_init(&p->late_base, BUFFER_NO_LIMIT);
+    Result rc = o->use_libxml2 ? html_libxml2_new(&p->libxml2) : RESULT_OK;
+    if (rc != RESULT_OK) {
+        html_parser_delete(p);
+        return rc;
+    }
     *parser = p;
     return RESULT_OK;
 }
@@ -70,6 +75,7 @@ void html_parser_delete(HtmlParser *p)
     if (p == NULL) {
         return;
     }
+    html_libxml2_delete(p->libxml2);
     if (p->digest_tree != NULL) {
         html_tree_destroy(p->digest_tree);
         free(p->digest_tree);
@@ -112,15 +118,17 @@ static HtmlSlice html_digest_host(const HtmlParser *p)
     return (HtmlSlice){.bytes = u->href + u->host_start, .length = u->host_end - u->host_start};
 }
 
-/* The links by a reader, the digest by the skimmer, whose links are dropped. */
-static Result html_read_by(HtmlParser *p, HtmlReader *reader, const HtmlSlice *text)
+/* The links by libxml2, the digest by the skimmer, whose links are dropped. RESULT_INVALID: is_xml,
+ * and the text is no XHTML. */
+static Result read_by_libxml2(HtmlParser *p, const HtmlSlice *text, bool is_xml)
 {
-    Result rc = p->options.no_digests ? RESULT_OK : need_digest_tree(p);
-    if (rc != RESULT_OK) {
-        return rc;
+    bool digests = !p->options.no_digests;
+    Result rc = digests ? need_digest_tree(p) : RESULT_OK;
+    if (rc == RESULT_OK) {
+        rc = is_xml ? html_xml_read(text->bytes, text->length, &p->tree)
+                    : html_libxml2_read(p->libxml2, text->bytes, text->length, &p->tree);
     }
-    rc = reader(text->bytes, text->length, &p->tree);
-    if (rc == RESULT_OK && !p->options.no_digests) {
+    if (rc == RESULT_OK && digests) {
         html_tree_begin(p->digest_tree);
         skim(text->bytes, text->length, p->digest_tree, &p->digest);
     }
@@ -139,15 +147,15 @@ static Result html_read_text(HtmlParser *p, const HtmlSlice *text, bool is_xml)
     html_tree_begin(&p->tree);
     html_resolve_late_base(p);
     if (is_xml) {
-        rc = html_read_by(p, html_xml_read, text);
+        rc = read_by_libxml2(p, text, true);
         if (rc != RESULT_INVALID) {
             return rc;
         }
         html_tree_begin(&p->tree);
         html_resolve_late_base(p);
     }
-    if (p->options.reference != NULL) {
-        return html_read_by(p, p->options.reference, text);
+    if (p->libxml2 != NULL) {
+        return read_by_libxml2(p, text, false);
     }
     skim(text->bytes, text->length, &p->tree, p->options.no_digests ? NULL : &p->digest);
     return RESULT_OK;

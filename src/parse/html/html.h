@@ -1,17 +1,20 @@
 /* What is in a page: its links, its robots instructions, its digests, its encoding.
  *
- * What: the encoding is sniffed (charset.h), and a body that is not clean UTF-8 is decoded. The
- * skimmer (html_parser.h) reads the text once and tells the tree rules (html_tree.h) about tags;
- * these say what is an element of the document and what it links to. Then the references are
- * resolved against the base.
+ * What: the encoding is sniffed (charset.h), and a body that is not clean UTF-8 is decoded. A front
+ * end reads the text once and tells the tree rules (html_tree.h) about tags; these say what is an
+ * element of the document and what it links to. Then the references are resolved against the base.
  *
- * A browser's DOM is the truth for the skimmer, and libxml2's SAX parser its reference, which the
- * tests plug in (HtmlOptions.reference, tests/unit/html_reference.h). On 8 039 pages of installed
- * documentation both find the same 720 242 links, and on 1 800 of them the same as Chromium. On
- * pages damaged at random the skimmer's recall is 99.99 % and more and its precision 99.95 %,
- * libxml2's 97 % and 95 %: raw text elements, comments that end by "--!>", quotes in odd places,
- * tags that the text ends within. And the skimmer costs a fifth to an eighth. XHTML that is served
- * as XML is read by libxml2's XML parser (html_xml.h). Digests always come from the skimmer.
+ * There are two front ends behind this header, and a browser's DOM is the truth for both. The
+ * skimmer (html_parser.h) is the default by measurement (tests/integration/compare_browser.py, make
+ * bench BENCH=html). On 8 039 pages of installed documentation both find the same 720 242 links,
+ * and on 1 800 of them the same as Chromium. On pages damaged at random the skimmer's recall
+ * is 99.99 % and more and its precision 99.95 %, libxml2's 97 % and 95 %: raw text elements,
+ * comments that end by
+ * "--!>", quotes in odd places, tags that the text ends within. And it costs a fifth to an eighth.
+ * libxml2's SAX parser (use_libxml2) is the reference, which shares no code with ours: the tests
+ * compare with it, and parse.html_parser = libxml2 crawls with it. XHTML that is served
+ * as XML is read by libxml2's XML parser in either case (html_xml.h). Digests always come from the
+ * skimmer, so that a change of front end makes no page look changed.
  *
  * A script is not run, and what is in noscript counts. What is beyond a limit is counted, and is
  * never an error.
@@ -46,7 +49,7 @@ Result html_parse_sheet(HtmlParser *parser, const HtmlInput *input, Page *page);
  * digests are those of html_parse for the whole, but for tokens of more than 256 KiB
  * (skim_stream.h). input->body is the beginning of the page, from which the encoding is sniffed:
  * all of it, or at least 1 024 bytes; input lives until the end. A taker is needed. The skimmer
- * reads such a page, XHTML included.
+ * reads such a page, XHTML included, whatever HtmlOptions.use_libxml2 says.
  *
  *    do {
  *        html_pieces_feed(parser, bytes, length);  from the first byte of the page to its last

@@ -12,7 +12,24 @@
 #include "parse/text/digest.h"
 #include "parse/url/url.h"
 
-/* The skimmer: links and digests of a page in one pass.
+/* The reference front end: libxml2's HTML parser by its SAX interface, no tree.
+ *
+ * What: it gets UTF-8 (HTML_PARSE_IGNORE_ENC) in which every "&" is written "&amp;": libxml2 2.9
+ * knows 253 of the 2 231 named references, so all of them are left to entities.h. The tags it
+ * reports go to the same tree rules as the skimmer's. The contents of title, textarea and other raw
+ * text elements, which it takes for markup, are passed over.
+ * Owns: libxml2's context, for the length of the call.
+ * Threads: one. */
+
+typedef struct HtmlLibxml2 HtmlLibxml2;
+
+Result html_libxml2_new(HtmlLibxml2 **front);
+void html_libxml2_delete(HtmlLibxml2 *front);
+
+/* Reads a whole text. RESULT_MEMORY; RESULT_LIMIT: longer than libxml2 can count. */
+Result html_libxml2_read(HtmlLibxml2 *front, const char *text, size_t length, HtmlTree *tree);
+
+/* The front end that crawls use: links and digests of a page in one pass.
  *
  * What: UTF-8 without NUL goes in (charset.h sees to that), of any content: nothing here fails. The
  * tokens of the text come out (skim_token.h) and are told to the tree rules (html_tree.h), which
@@ -60,8 +77,9 @@ struct HtmlParser {
     Arena arena;
     HtmlTree tree;
     Digest digest;
-    SketchBins bins;    /* with HtmlOptions.sketch */
-    NumberList numbers; /* with HtmlOptions.numbers */
+    SketchBins bins;      /* with HtmlOptions.sketch */
+    NumberList numbers;   /* with HtmlOptions.numbers */
+    HtmlLibxml2 *libxml2; /* NULL unless use_libxml2 */
     HtmlTree
         *digest_tree; /* of the skimmer's run for the digest, once another one reads the links */
     Buffer decoded;   /* the text when the body is not clean UTF-8 */

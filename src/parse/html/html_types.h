@@ -103,17 +103,13 @@ typedef struct Page {
     const NumberList *numbers; /* of the text; NULL unless HtmlOptions.numbers */
 } Page;
 
-/* Tells the tree what elements a whole text has. RESULT_INVALID: the text is not of its kind. */
-struct HtmlTree;
-typedef Result HtmlReader(const char *text, size_t length, struct HtmlTree *tree);
-
 typedef struct HtmlOptions {
     size_t max_links;         /* per page; default 10 000 */
     size_t max_link_bytes;    /* longer URLs are dropped; default 2 048 */
     bool forms;               /* report form actions too */
     const char *robots_agent; /* product token for agent-specific meta robots; borrowed */
     size_t memory_bytes;      /* arena limit per page; default 64 Mi */
-    HtmlReader *reference;    /* for tests: reads the links in place of the skimmer */
+    bool use_libxml2;         /* links by libxml2's parser instead of the skimmer */
     bool no_digests;          /* nobody reads text_digest, simhash and text_bytes */
     bool sketch;              /* somebody reads the sketch, and the digests */
     bool numbers;             /* somebody reads the numbers, and the digests */
