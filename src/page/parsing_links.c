@@ -402,12 +402,17 @@ static Result find_keys(Parser *parser, ParsedPage *page)
         return RESULT_OK;
     }
     page->links.keys = calloc(page->links.n, sizeof *page->links.keys);
-    Result rc = page->links.keys == NULL ? RESULT_MEMORY : RESULT_OK;
-    for (size_t i = 0; i < page->links.n && rc == RESULT_OK; i++) {
-        const char *url = page->links.list[i].url;
-        rc = dedup_key(steps, &parser->dedup, url, strlen(url), &page->links.keys[i]);
+    if (page->links.keys == NULL) {
+        return RESULT_MEMORY;
     }
-    return rc;
+    for (size_t i = 0; i < page->links.n; i++) {
+        const char *url = page->links.list[i].url;
+        Result rc = dedup_key(steps, &parser->dedup, url, strlen(url), &page->links.keys[i]);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+    }
+    return RESULT_OK;
 }
 
 /* One allocation that travels with the page. */

@@ -6,6 +6,12 @@
 
 #define MAP_FIRST_SLOTS 16u
 
+MapKey map_key_of(const void *bytes, size_t length)
+{
+    Hash128 hash = hash_128(bytes, length);
+    return (MapKey){.high = hash.high, .low = hash.low};
+}
+
 void map_init(Map *map)
 {
     *map = (Map){.slots = NULL, .capacity = 0, .count = 0};

@@ -34,6 +34,8 @@ static inline MapKey map_key(uint64_t low)
 {
     return (MapKey){.high = 0, .low = low};
 }
+/* The 128-bit hash of some bytes, for who takes that for the bytes themselves. */
+MapKey map_key_of(const void *bytes, size_t length);
 
 void map_init(Map *map);
 void map_destroy(Map *map);

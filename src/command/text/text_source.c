@@ -11,12 +11,6 @@
 
 /* ---- Text rendered ---- */
 
-static MapKey text_rendered_key(WarcBytes url)
-{
-    Hash128 hash = hash_128(url.bytes, url.length);
-    return (MapKey){.high = hash.high, .low = hash.low};
-}
-
 /* "20260131120000" as a number; 0: it is none. */
 static uintptr_t text_rendered_number(WarcBytes timestamp)
 {
@@ -27,7 +21,8 @@ static uintptr_t text_rendered_number(WarcBytes timestamp)
 static bool text_rendered_take_line(void *context, const CdxjEntry *entry)
 {
     TextRendered *rendered = context;
-    MapKey key = text_rendered_key(cdxj_plain_url(entry->url));
+    WarcBytes url = cdxj_plain_url(entry->url);
+    MapKey key = map_key_of(url.bytes, url.length);
     uintptr_t number = text_rendered_number(entry->timestamp);
     if (number > (uintptr_t)map_get(&rendered->newest, key)) {
         rendered->failed = map_put(&rendered->newest, key, (void *)number) != RESULT_OK;
@@ -51,7 +46,7 @@ void text_rendered_free(TextRendered *rendered)
 static bool text_rendered_has(const TextRendered *rendered, WarcBytes url, WallTime date)
 {
     char timestamp[CLOCK_TEXT_BYTES];
-    uintptr_t newest = (uintptr_t)map_get(&rendered->newest, text_rendered_key(url));
+    uintptr_t newest = (uintptr_t)map_get(&rendered->newest, map_key_of(url.bytes, url.length));
     return newest >= text_rendered_number(warc_bytes(wall_format_seconds(date, timestamp), 14)) &&
            newest > 0;
 }

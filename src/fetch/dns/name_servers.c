@@ -235,11 +235,6 @@ void name_servers_event(NameServers *servers, int fd, bool readable, bool writab
     }
 }
 
-void name_servers_run_timers(NameServers *servers)
-{
-    name_servers_event(servers, 0, false, false);
-}
-
 int name_servers_wait_ms(NameServers *servers)
 {
     struct timeval most = {.tv_sec = 3600, .tv_usec = 0};

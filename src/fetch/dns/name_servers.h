@@ -30,10 +30,8 @@ Result name_servers_new(NameServers **servers, const ResolverOptions *options, i
 /* answered is called at some time, perhaps at once. family: AF_UNSPEC for both. */
 void name_servers_ask(NameServers *servers, const char *hostname, int family, NameAnswered answered,
                       void *context);
-/* Something happened to a descriptor. */
+/* Something happened to a descriptor; to none (both false): time has passed. */
 void name_servers_event(NameServers *servers, int fd, bool readable, bool writable);
-/* Time has passed. */
-void name_servers_run_timers(NameServers *servers);
 /* How long nothing has to be done, in ms; -1: no question is in flight. */
 int name_servers_wait_ms(NameServers *servers);
 /* Ends all questions with ARES_ECANCELLED or ARES_EDESTRUCTION. */

@@ -67,10 +67,10 @@ typedef struct NameQueue {
     Name *head;
     Name *tail;
 } NameQueue;
+
 static MapKey name_key(const char *hostname)
 {
-    Hash128 h = hash_128(hostname, strlen(hostname));
-    return (MapKey){.high = h.high, .low = h.low};
+    return map_key_of(hostname, strlen(hostname));
 }
 
 static void name_queue_add(NameQueue *queue, Name *name)
@@ -651,7 +651,7 @@ static void *resolver_main(void *argument)
                                (what & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0,
                                (what & EPOLLOUT) != 0);
         }
-        name_servers_run_timers(resolver->servers);
+        name_servers_event(resolver->servers, 0, false, false); /* their timers */
         send_canary(resolver, mono_now());
         atomic_store_explicit(&resolver->published_in_flight, resolver->window.n_in_flight,
                               memory_order_relaxed);

@@ -2,20 +2,13 @@
 
 #include <string.h>
 
-#include "base/core/hash.h"
 #include "frontier/host/visit_window.h"
 
 /* ---- Guest ---- */
 
-static MapKey origin_key(const char *origin, size_t length)
-{
-    Hash128 h = hash_128(origin, length);
-    return (MapKey){.high = h.high, .low = h.low};
-}
-
 VisitState *visit_guest_find(Distributor *distributor, const char *origin, size_t length)
 {
-    VisitState *guest = map_get(&distributor->guests, origin_key(origin, length));
+    VisitState *guest = map_get(&distributor->guests, map_key_of(origin, length));
     return guest != NULL && guest->identity.origin_length == length &&
                    memcmp(guest->identity.origin, origin, length) == 0
                ? guest
@@ -25,13 +18,13 @@ VisitState *visit_guest_find(Distributor *distributor, const char *origin, size_
 Result visit_guest_add(Distributor *distributor, VisitState *guest)
 {
     return map_put(&distributor->guests,
-                   origin_key(guest->identity.origin, guest->identity.origin_length), guest);
+                   map_key_of(guest->identity.origin, guest->identity.origin_length), guest);
 }
 
 static void visit_guest_remove(Distributor *distributor, const VisitState *guest)
 {
     (void)map_remove(&distributor->guests,
-                     origin_key(guest->identity.origin, guest->identity.origin_length));
+                     map_key_of(guest->identity.origin, guest->identity.origin_length));
 }
 
 /* ---- Home ---- */

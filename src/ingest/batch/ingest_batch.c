@@ -213,12 +213,6 @@ const LinkRecord *ingest_cluster_arrival(IngestCluster *cluster, const PageRef *
     return arrivals->next < arrivals->n ? &arrivals->records[arrivals->next] : NULL;
 }
 
-static MapKey ingest_cluster_key_of(const char *url, size_t length)
-{
-    Hash128 hash = hash_128(url, length);
-    return (MapKey){.high = hash.high, .low = hash.low};
-}
-
 /* Without memory some records are missing. For such a page nobody notes which page of the other
  * agent led to it, so its path ends here. */
 static void index_arrivals(Arrivals *arrivals)
@@ -230,7 +224,7 @@ static void index_arrivals(Arrivals *arrivals)
     map_init(arrivals->best);
     for (size_t i = 0; i < arrivals->n; i++) {
         const LinkRecord *record = &arrivals->records[i];
-        MapKey key = ingest_cluster_key_of(record->url, record->length);
+        MapKey key = map_key_of(record->url, record->length);
         const LinkRecord *best = map_get(arrivals->best, key);
         if (best == NULL || record->depth < best->depth) {
             (void)map_put(arrivals->best, key, (void *)(uintptr_t)record);
@@ -247,8 +241,7 @@ const LinkRecord *ingest_cluster_best(IngestCluster *cluster, const char *url, s
     if (arrivals->best == NULL) {
         index_arrivals(arrivals);
     }
-    return arrivals->best == NULL ? NULL
-                                  : map_get(arrivals->best, ingest_cluster_key_of(url, length));
+    return arrivals->best == NULL ? NULL : map_get(arrivals->best, map_key_of(url, length));
 }
 
 /* ---- the batch ---- */

@@ -87,15 +87,14 @@ static size_t cut_of(const CharsetStream *s, const char *bytes, size_t length)
 static Result keep_boms(CharsetStream *s, const char **bytes, size_t *length)
 {
     static const char bom[] = "\xEF\xBB\xBF";
-    Result rc = RESULT_OK;
     size_t n = s->has_begun ? charset_bom_length(s->encoding, *bytes, *length) : 0;
-    while (n > 0 && rc == RESULT_OK) {
+    while (n > 0) {
         *bytes += n;
         *length -= n;
-        rc = buffer_append(&s->text, bom, sizeof bom - 1);
+        (void)buffer_append(&s->text, bom, sizeof bom - 1);
         n = charset_bom_length(s->encoding, *bytes, *length);
     }
-    return rc;
+    return s->text.failed; /* an error sticks */
 }
 
 static bool charset_stream_is_escape(const char *p, const char *end)

@@ -12,8 +12,7 @@ struct FilterSet {
 static MapKey filter_set_key(const char *host, size_t length)
 {
     length -= length > 0 && host[length - 1] == '.';
-    Hash128 hash = hash_128(host, length);
-    return (MapKey){.high = hash.high, .low = hash.low};
+    return map_key_of(host, length);
 }
 
 /* Adds a line that is not blank. The URL parser brings the host into its form. */

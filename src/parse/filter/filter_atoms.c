@@ -137,10 +137,9 @@ static Result lower_item(FilterCompiler *compiler, FilterItem *item)
 static Result parse_url(const char *prefix, const FilterItem *item, Url *url)
 {
     Buffer text = {.limit = URL_MAX_BYTES};
-    Result rc = buffer_append_string(&text, prefix);
-    if (rc == RESULT_OK) {
-        rc = buffer_append(&text, item->text, item->length);
-    }
+    (void)buffer_append_string(&text, prefix);
+    (void)buffer_append(&text, item->text, item->length);
+    Result rc = buffer_end(&text, 0);
     if (rc == RESULT_OK) {
         rc = url_parse(url, NULL, text.data, text.length);
     }

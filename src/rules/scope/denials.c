@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/core/ascii.h"
 #include "base/core/hash.h"
 #include "parse/url/url.h"
 #include "rules/scope/url_lists.h"
@@ -155,11 +156,10 @@ static Result denials_complain(const char *rule, const char *what, Buffer *error
 
 static Result append_lower(const char *text, Buffer *out)
 {
-    Result rc = RESULT_OK;
-    for (; rc == RESULT_OK && *text != '\0'; text++) {
-        rc = buffer_append_char(out, *text >= 'A' && *text <= 'Z' ? (char)(*text | 32) : *text);
+    for (; *text != '\0'; text++) {
+        (void)buffer_append_char(out, ascii_lower(*text));
     }
-    return rc;
+    return out->failed; /* an error sticks */
 }
 
 /* A name or a URL as the parser of URLs writes it. */

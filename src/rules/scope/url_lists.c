@@ -9,12 +9,6 @@
 #include "base/memory/array.h"
 #include "base/core/hash.h"
 
-static MapKey domain_set_domain_key(const char *name, size_t length)
-{
-    Hash128 h = hash_128(name, length);
-    return (MapKey){.high = h.high, .low = h.low};
-}
-
 Result domain_set_add(DomainSet *set, const char *name, size_t length)
 {
     char *copy = strndup(name, length);
@@ -23,9 +17,9 @@ Result domain_set_add(DomainSet *set, const char *name, size_t length)
         return RESULT_MEMORY;
     }
     for (char *c = copy; *c != '\0'; c++) {
-        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c | 32) : *c;
+        *c = ascii_lower(*c);
     }
-    return map_put(&set->hashes, domain_set_domain_key(copy, length), copy);
+    return map_put(&set->hashes, map_key_of(copy, length), copy);
 }
 
 Result domain_set_parse(DomainSet *set, const char *list)
@@ -51,7 +45,7 @@ void domain_set_destroy(DomainSet *set)
 const char *domain_set_find(const DomainSet *set, const char *host, size_t length)
 {
     while (length > 0 && set->n > 0) {
-        const char *name = map_get(&set->hashes, domain_set_domain_key(host, length));
+        const char *name = map_get(&set->hashes, map_key_of(host, length));
         if (name != NULL) {
             return name;
         }

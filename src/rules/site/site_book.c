@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/hash.h"
+#include "base/core/ascii.h"
 #include "base/memory/array.h"
 
 #define NAME_BYTES    256u /* longer host names are compared with each pattern */
@@ -36,11 +36,9 @@ static MapKey site_book_key_of(const char *text, size_t length)
     char lower[NAME_BYTES];
     length = length < sizeof lower ? length : sizeof lower;
     for (size_t i = 0; i < length; i++) {
-        char c = text[i];
-        lower[i] = c >= 'A' && c <= 'Z' ? (char)(c | 32) : c;
+        lower[i] = ascii_lower(text[i]);
     }
-    Hash128 hash = hash_128(lower, length);
-    return (MapKey){.high = hash.high, .low = hash.low};
+    return map_key_of(lower, length);
 }
 
 static Result index_section(SiteBook *book, Section *section)
@@ -75,11 +73,13 @@ static Result index_sections(SiteBook *book)
         }
         book->sections[book->n_sections - 1].n++;
     }
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < book->n_sections && rc == RESULT_OK; i++) {
-        rc = index_section(book, &book->sections[i]);
+    for (size_t i = 0; i < book->n_sections; i++) {
+        Result rc = index_section(book, &book->sections[i]);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc;
+    return RESULT_OK;
 }
 
 static Result site_book_read_hours(SiteBook *book)
