@@ -1,8 +1,10 @@
 """Three agents of one crawl beside one agent alone, and what a URL of another agent's host costs.
 
     cluster        50 000 pages of 17 kB on 2 000 hosts with 1 000 addresses, no delays, without WARC: by one
-                   agent alone and by three with nats-server between them, in turn. What a crawl of ten
-                   pages costs is taken off both, and told apart (start)
+                   agent alone, by three with nats-server between them, and by three that know nothing of
+                   each other, each with a third of hosts, addresses and pages (floor: what three processes
+                   cost in any case), in turn. What a crawl of ten pages costs is taken off all, and told
+                   apart (start)
     cluster.polite the same with 13 200 pages on 880 hosts with 440 addresses, each host asked once in 2 s: 220
                    pages a second, until the last hosts have fewer
     cluster.url    300 000 URLs on 15 000 hosts, all of one other agent, found by an agent on 60 pages:
@@ -12,6 +14,7 @@
 
 RUNS (3): see crawls.py. PARTS=ratio,polite,url runs some.
 """
+import contextlib
 import hashlib
 import http.server
 import json
@@ -121,10 +124,11 @@ def process_s(pid):
     return sums
 
 
-class Together:
-    """What the agents of one crawl used."""
+class Three:
+    """What three processes used that ran at the same time: the agents of one crawl, or, with nats None, three
+    crawls. webs: one for each."""
 
-    def __init__(self, web, nats, path, waits):
+    def __init__(self, webs, nats, path, waits):
         self.parts = [None] * AGENTS
         self.pages, self.cpu_s, self.status = 0, 0.0, {}
         errors = []
@@ -133,7 +137,8 @@ class Together:
             try:
                 below = f"{path}/agent{i}"
                 os.makedirs(below, exist_ok=True)
-                self.parts[i] = crawls.crawl(RAGNO, web, below, ("warc.enabled=no", *nats.options()),
+                theirs = nats.options() if nats else ()
+                self.parts[i] = crawls.crawl(RAGNO, webs[i], below, ("warc.enabled=no", *theirs),
                                              **waits)
             except RuntimeError as error:
                 errors.append(error)
@@ -150,15 +155,15 @@ class Together:
             for key, value in part.status.items():
                 if isinstance(value, (int, float)):
                     self.status[key] = self.status.get(key, 0) + value
-        self.nats_s, self.nats = nats.used_s(), nats.figures()
+        self.nats_s, self.nats = (nats.used_s(), nats.figures()) if nats else (0, {})
 
     def thread_s(self, kind):
         return sum(part.threads.get(kind, crawls.Thread(0, 0)).cpu_s for part in self.parts)
 
-    def detail(self):
+    def detail(self, name):
         kinds = sorted({kind for part in self.parts for kind in part.threads},
                        key=self.thread_s, reverse=True)
-        crawls.say(f"cluster: {self.pages} pages {[part.pages for part in self.parts]},"
+        crawls.say(f"{name}: {self.pages} pages {[part.pages for part in self.parts]},"
                    f" {self.cpu_s:.2f} s CPU, {max(part.wall_s for part in self.parts):.1f} s")
         for kind in kinds:
             wakes = sum(part.threads.get(kind, crawls.Thread(0, 0)).wakes for part in self.parts)
@@ -168,39 +173,53 @@ class Together:
                                      if "block" in key or "lease" in key or key == "commits"))
 
 
-def both(path, web_size, waits):
-    """(alone, together) of each run."""
+def all_ways(path, web_size, waits):
+    """(alone, together, apart) of each run."""
     found = []
-    with crawls.Web(path, **web_size, skew=0, suffix="test") as web:
+    with contextlib.ExitStack() as webs:
+        web = webs.enter_context(crawls.Web(path, **web_size, skew=0, suffix="test"))
+        thirds = []
+        for i in range(AGENTS):
+            os.makedirs(f"{path}/third{i}", exist_ok=True)
+            size = {key: -(-n // AGENTS) for key, n in web_size.items()}
+            thirds.append(webs.enter_context(
+                crawls.Web(f"{path}/third{i}", **size, skew=0, suffix="test", seed=i + 1)))
         for _ in range(RUNS):
             alone = crawls.crawl(RAGNO, web, path, ("warc.enabled=no",), **waits)
             with Nats(path) as nats:
-                found.append((alone, Together(web, nats, path, waits)))
+                together = Three([web] * AGENTS, nats, path, waits)
+            found.append((alone, together, Three(thirds, None, path, waits)))
     return found
+
+
+def over_start_ms(runs, starts):
+    """CPU by page without that of a start; medians."""
+    start_s = statistics.median(start.cpu_s for start in starts)
+    return statistics.median((run.cpu_s - start_s) * 1000 / run.pages for run in runs)
 
 
 def put_ratio(path, name, web_size, waits):
     """CPU by page of three agents by that of one."""
-    starts = both(path, {"pages": 10, "hosts": 5, "addresses": 5}, {})
-    alone_s = statistics.median(alone.cpu_s for alone, _ in starts)
-    together_s = statistics.median(together.cpu_s for _, together in starts)
-    crawls.put(f"{name}.start.alone_cpu_s", alone_s, "s", 3)
-    crawls.put(f"{name}.start.cpu_s", together_s, "s", 3)
+    starts = list(zip(*all_ways(path, {"pages": 10, "hosts": 5, "addresses": 5}, {})))
+    for word, some in zip(("alone_", "", "floor_"), starts):
+        crawls.put(f"{name}.start.{word}cpu_s", statistics.median(run.cpu_s for run in some), "s", 3)
     pages = scaled(web_size["pages"], 600)
-    runs = both(path, {key: max(15, pages * n // web_size["pages"]) for key, n in web_size.items()},
+    runs = all_ways(path, {key: max(15, pages * n // web_size["pages"]) for key, n in web_size.items()},
                 waits)
-    for one, three in runs:
+    for one, three, _ in runs:
         if abs(one.pages - three.pages) > one.pages // 100:
             raise RuntimeError(f"{one.pages} pages alone, {three.pages} together")
-    alone = statistics.median((one.cpu_s - alone_s) * 1000 / one.pages for one, _ in runs)
-    together = statistics.median((three.cpu_s - together_s) * 1000 / three.pages
-                                 for _, three in runs)
-    three = sorted((run[1] for run in runs), key=lambda run: run.cpu_s)[len(runs) // 2]
+    alone, together, apart = (over_start_ms(*way) for way in zip(zip(*runs), starts))
+    three, floor_run = (sorted((run[way] for run in runs), key=lambda run: run.cpu_s)[len(runs) // 2]
+                        for way in (1, 2))
     crawls.put(f"{name}.alone.cpu_ms_per_page", alone, "ms")
     crawls.put(f"{name}.cpu_ms_per_page", together, "ms")
+    crawls.put(f"{name}.floor_ms_per_page", apart, "ms")
     crawls.put(f"{name}.cpu_ratio", together / alone, "", 3)
+    crawls.put(f"{name}.floor_ratio", apart / alone, "", 3)
+    crawls.put(f"{name}.over_floor", together / apart, "", 3)
     crawls.put(f"{name}.cpu_ratio_with_starts", statistics.median(
-        (three.cpu_s / three.pages) / (one.cpu_s / one.pages) for one, three in runs), "", 3)
+        (three.cpu_s / three.pages) / (one.cpu_s / one.pages) for one, three, _ in runs), "", 3)
     crawls.put(f"{name}.nats_ms_per_page", three.nats_s * 1000 / three.pages, "ms")
     crawls.put(f"{name}.messages_per_page", three.nats["in_msgs"] / three.pages, "", 4)
     crawls.put(f"{name}.message_bytes_per_page", three.nats["in_bytes"] / three.pages, "B", 1)
@@ -212,7 +231,8 @@ def put_ratio(path, name, web_size, waits):
     alone_runs = crawls.Runs(f"{name}.alone")
     alone_runs.by["this"].append(one)
     alone_runs.detail()
-    three.detail()
+    three.detail(name)
+    floor_run.detail(f"{name}.floor")
 
 
 def ratio(path):
