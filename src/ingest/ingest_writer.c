@@ -244,12 +244,13 @@ static void note_yield(IngestWriter *writer, const Batch *batch)
     TrapState state = TRAP_FREE;
     for (size_t i = 0; writer->traps != NULL && i < batch->n_pages; i++) {
         const ParsedPage *page = batch->pages[i];
-        if (page->parsed && page->fetch->answer.status == 200 && !page->fetch->request.again &&
+        TrapVisit visit = {.url = page->fetch->request.url,
+                           .pattern = page->hashes.pattern,
+                           .is_new = batch->duplicate_of[i] == PAGE_DB_NO_INDEX,
+                           .content = page->hashes.trap};
+        if (page->parsed && (visit.pattern.high | visit.pattern.low) != 0 &&
             !page->verdict.is_rendered &&
-            trap_yield_note(writer->traps, page->fetch->request.url,
-                            strlen(page->fetch->request.url),
-                            batch->duplicate_of[i] == PAGE_DB_NO_INDEX, page->hashes.trap, &state,
-                            pattern, sizeof pattern)) {
+            trap_yield_note(writer->traps, &visit, &state, pattern, sizeof pattern)) {
             LOG_INFO("ingest", told[state], "pattern=%s", pattern);
         }
     }

@@ -57,7 +57,8 @@ typedef struct ParsedHashes {
     ContentKind kind;    /* what the crawl takes for the content */
     uint64_t content[2]; /* of that; filled in by ingest */
     uint64_t simhash;
-    uint64_t trap; /* trap_content_hash, when trap_content_is_due; else 0 */
+    uint64_t trap;   /* trap_content_hash, when trap_content_is_due; else 0 */
+    Hash128 pattern; /* of the URL: trap_pattern_key; 0,0: what it yields is not counted */
 } ParsedHashes;
 
 /* What the answer says of itself. */

@@ -8,6 +8,7 @@
 #include "page/parsing_links.h"
 #include "parse/robots/robots_line.h"
 #include "parse/sitemap/sitemap_xml.h"
+#include "parse/trap/trap.h"
 #include "parse/trap/trap_content.h"
 
 #define QUESTION_BYTES ((size_t)4096) /* of a page's main text, shown to a classifier */
@@ -386,11 +387,20 @@ static void parse_answer(Parser *parser, ParsedPage *page, const HttpHeader *hea
     page->parsed = true;
 }
 
-/* Whether what this page brings says something about the pattern of its URL (trap_yield.h). */
-static bool may_be_trap(const Parser *parser, const FetchResult *fetch)
+/* What is counted of the pattern of its URL (trap_yield.h): here, where there are many threads. */
+static void note_trap(Parser *parser, ParsedPage *page)
 {
-    return parser->config->limits_trap_fetches > 0 && fetch->final && !fetch->request.again &&
-           fetch->answer.status == 200 && parser->body->length > 0;
+    const FetchResult *fetch = page->fetch;
+    if (parser->config->limits_trap_fetches == 0 || fetch->request.again ||
+        fetch->answer.status != 200 ||
+        trap_pattern_key(&parser->source, &parser->pattern, &page->hashes.pattern) != RESULT_OK) {
+        return;
+    }
+    if (fetch->kind != FETCHED_RENDERED && fetch->final && parser->body->length > 0 &&
+        trap_content_is_due(&parser->source)) {
+        page->hashes.trap =
+            trap_content_hash(&parser->source, parser->body->data, parser->body->length);
+    }
 }
 
 /* What is kept of a long page comes back from its file into memory. */
@@ -472,11 +482,9 @@ static void parser_take_page(Parser *parser, ParsedPage *page)
         page->hashes.body[1] = h.low;
     }
     parser->is_guest = is_guest(parser, fetch);
-    bool is_url = url_parse(&parser->source, NULL, fetch->request.url,
-                            strlen(fetch->request.url)) == RESULT_OK;
-    if (is_url && may_be_trap(parser, fetch) && trap_content_is_due(&parser->source)) {
-        page->hashes.trap =
-            trap_content_hash(&parser->source, parser->body->data, parser->body->length);
+    if (url_parse(&parser->source, NULL, fetch->request.url, strlen(fetch->request.url)) ==
+        RESULT_OK) {
+        note_trap(parser, page);
     }
     page->verdict.wall =
         fetch->answer.has_wall
@@ -535,6 +543,7 @@ static void parser_take_rendered(Parser *parser, ParsedPage *page)
         return;
     }
     parser->body = &fetch->answer.body;
+    note_trap(parser, page);
     Hash128 hash = hash_128(parser->body->data, parser->body->length);
     page->hashes.body[0] = hash.high;
     page->hashes.body[1] = hash.low;
@@ -660,6 +669,7 @@ Result parser_init(Parser *parser, Archive *archive)
                         .link_text = wants_text(options) ? (size_t)config->parse_link_text : 0,
                         .memory_bytes = (size_t)config->parse_memory};
     buffer_init(&parser->unpacked, (size_t)config->fetch_max_body);
+    buffer_init(&parser->pattern, 2 * URL_MAX_BYTES);
     buffer_init(&parser->coding, 4096);
     external_links_init(&parser->external);
     url_init(&parser->source);
@@ -696,6 +706,7 @@ void parser_destroy(Parser *parser)
     decoder_delete(parser->decoder);
     archive_recorder_delete(parser->recorder);
     buffer_destroy(&parser->unpacked);
+    buffer_destroy(&parser->pattern);
     buffer_destroy(&parser->coding);
     external_links_destroy(&parser->external);
     url_destroy(&parser->source);

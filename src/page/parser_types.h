@@ -76,8 +76,9 @@ typedef struct Parser {
     Arena arena;        /* of this page: links that are in no document */
     const Buffer *body; /* of the page, without its content coding: the answer's, or unpacked */
     Buffer unpacked;
-    Buffer coding; /* scratch: what several lines of Content-Encoding say */
-    Page found;    /* in it; lives until the next is parsed */
+    Buffer pattern; /* scratch: of the source */
+    Buffer coding;  /* scratch: what several lines of Content-Encoding say */
+    Page found;     /* in it; lives until the next is parsed */
     bool has_found;
     bool is_guest; /* out of scope: fetched since a page embeds it */
     bool

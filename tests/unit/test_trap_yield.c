@@ -14,6 +14,22 @@ static TrapYield *table_of(uint32_t fetches, double yield, size_t patterns)
     return table;
 }
 
+/* As a parsing thread and ingest do it. */
+static bool note_page(TrapYield *table, const char *url, size_t length, bool is_new,
+                      uint64_t content, TrapState *state, char *pattern, size_t size)
+{
+    Url parsed;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
+    TrapVisit visit = {.url = url, .is_new = is_new, .content = content};
+    url_init(&parsed);
+    CU_ASSERT_EQUAL_FATAL(url_parse(&parsed, NULL, url, length), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(trap_pattern_key(&parsed, &text, &visit.pattern), RESULT_OK);
+    bool changed = trap_yield_note(table, &visit, state, pattern, size);
+    url_destroy(&parsed);
+    buffer_destroy(&text);
+    return changed;
+}
+
 /* Notes n pages, their numbers behind the stem; true when the pattern was parked meanwhile. */
 static bool note(TrapYield *table, const char *stem, unsigned first, unsigned n, bool is_new)
 {
@@ -23,9 +39,8 @@ static bool note(TrapYield *table, const char *stem, unsigned first, unsigned n,
     for (unsigned i = first; i < first + n; i++) {
         (void)snprintf(url, sizeof url, "%s%u", stem, i);
         TrapState state = TRAP_FREE;
-        parked |=
-            trap_yield_note(table, url, strlen(url), is_new, 0, &state, pattern, sizeof pattern) &&
-            state == TRAP_PARKED;
+        parked |= note_page(table, url, strlen(url), is_new, 0, &state, pattern, sizeof pattern) &&
+                  state == TRAP_PARKED;
     }
     return parked;
 }
@@ -43,7 +58,7 @@ static void a_pattern_without_new_content_is_parked_once(void)
     CU_ASSERT_FALSE(is_parked(table, "http://h/c?day=77"));
     TrapState state = TRAP_FREE;
     CU_ASSERT_TRUE(
-        trap_yield_note(table, "http://h/c?day=49", 17, false, 0, &state, pattern, sizeof pattern));
+        note_page(table, "http://h/c?day=49", 17, false, 0, &state, pattern, sizeof pattern));
     CU_ASSERT_EQUAL(state, TRAP_PARKED);
     CU_ASSERT_STRING_EQUAL(pattern, "http://h/c?day=");
     CU_ASSERT_TRUE(is_parked(table, "http://h/c?day=77"));
@@ -85,14 +100,13 @@ static void the_same_contents_again_are_nothing_new(void)
     char url[64];
     for (unsigned i = 0; i < 60; i++) { /* four pages, another session each time */
         int n = snprintf(url, sizeof url, "http://h/p?%u", i);
-        (void)trap_yield_note(table, url, (size_t)n, true, 1 + i % 4, &state, pattern,
-                              sizeof pattern);
+        (void)note_page(table, url, (size_t)n, true, 1 + i % 4, &state, pattern, sizeof pattern);
     }
     CU_ASSERT_EQUAL(state, TRAP_PARKED);
     for (unsigned i = 0; i < 60; i++) {
         int n = snprintf(url, sizeof url, "http://h/q?%u", i);
-        (void)trap_yield_note(table, url, (size_t)n, true, i % 2 == 0 ? 0 : 1 + i, &state, pattern,
-                              sizeof pattern);
+        (void)note_page(table, url, (size_t)n, true, i % 2 == 0 ? 0 : 1 + i, &state, pattern,
+                        sizeof pattern);
     }
     CU_ASSERT_EQUAL(state, TRAP_FREE);
     trap_yield_delete(table);
@@ -146,8 +160,8 @@ static void a_few_dozen_contents_in_any_order_are_nothing_new(void)
     unsigned parked_at = 0;
     for (unsigned i = 0; i < 1000 && parked_at == 0; i++) {
         int n = snprintf(url, sizeof url, "http://h/%u/%u", 2000 + i / 12, i % 12);
-        if (trap_yield_note(table, url, (size_t)n, true, 1 + 2 * (i * i % 1009 % 40), &state,
-                            pattern, sizeof pattern) &&
+        if (note_page(table, url, (size_t)n, true, 1 + 2 * (i * i % 1009 % 40), &state, pattern,
+                      sizeof pattern) &&
             state == TRAP_PARKED) {
             parked_at = i;
         }
@@ -156,8 +170,8 @@ static void a_few_dozen_contents_in_any_order_are_nothing_new(void)
     state = TRAP_FREE;
     for (unsigned i = 0; i < 10000; i++) {
         int n = snprintf(url, sizeof url, "http://h/x/%u", i);
-        (void)trap_yield_note(table, url, (size_t)n, true, (i + 1) * UINT64_C(0x100000001B3),
-                              &state, pattern, sizeof pattern);
+        (void)note_page(table, url, (size_t)n, true, (i + 1) * UINT64_C(0x100000001B3), &state,
+                        pattern, sizeof pattern);
     }
     CU_ASSERT_EQUAL(state, TRAP_FREE);
     trap_yield_delete(table);
@@ -187,7 +201,7 @@ static void a_full_table_forgets_rare_patterns_first(void)
                        (int)('g' + i / 10 % 10), (int)('g' + i / 100));
         TrapState state = TRAP_FREE;
         CU_ASSERT_FALSE(
-            trap_yield_note(table, url, strlen(url), true, 0, &state, pattern, sizeof pattern));
+            note_page(table, url, strlen(url), true, 0, &state, pattern, sizeof pattern));
     }
     CU_ASSERT_TRUE(is_parked(table, "http://h/trap/99"));
     CU_ASSERT_TRUE(note(table, "http://h/busy/", 49, 1, false));

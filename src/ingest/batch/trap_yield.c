@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "parse/trap/trap.h"
 
@@ -71,21 +72,21 @@ void trap_yield_delete(TrapYield *table)
     }
 }
 
-/* The set a URL's pattern belongs to; NULL when it has none. */
-static Pattern *trap_yield_set_of(TrapYield *table, const char *url, size_t length, Hash128 *key)
+/* The pattern of a URL, in table->text; false: it has none. */
+static bool trap_yield_read(TrapYield *table, const char *url, size_t length, Hash128 *key)
 {
-    buffer_reset(&table->text);
-    if (url_parse(&table->url, NULL, url, length) != RESULT_OK ||
-        trap_pattern(&table->url, &table->text) != RESULT_OK) {
-        return NULL;
-    }
-    *key = hash_128(table->text.data, table->text.length);
+    return url_parse(&table->url, NULL, url, length) == RESULT_OK &&
+           trap_pattern_key(&table->url, &table->text, key) == RESULT_OK;
+}
+
+static Pattern *trap_yield_set_of(const TrapYield *table, const Hash128 *key)
+{
     return table->patterns + (key->low & (table->n_sets - 1)) * WAYS;
 }
 
 static Pattern *trap_yield_find(Pattern *set, const Hash128 *key)
 {
-    for (size_t i = 0; set != NULL && i < WAYS; i++) {
+    for (size_t i = 0; i < WAYS; i++) {
         if (set[i].key[0] == key->high && set[i].key[1] == key->low && set[i].fetched > 0) {
             return &set[i];
         }
@@ -156,14 +157,11 @@ static void trap_yield_publish(TrapYield *table, Hash128 key)
     }
 }
 
-bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_new,
-                     uint64_t content, TrapState *state, char *pattern, size_t size)
+bool trap_yield_note(TrapYield *table, const TrapVisit *visit, TrapState *state, char *pattern,
+                     size_t size)
 {
-    Hash128 key;
-    Pattern *set = trap_yield_set_of(table, url, length, &key);
-    if (set == NULL) {
-        return false;
-    }
+    Hash128 key = visit->pattern;
+    Pattern *set = trap_yield_set_of(table, &key);
     Pattern *found = trap_yield_find(set, &key);
     if (found == NULL) {
         /* A place for a new pattern: a free one has fetched nothing. */
@@ -177,8 +175,9 @@ bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_n
         free(found->contents);
         *found = (Pattern){.key = {key.high, key.low}};
     }
-    if (content != 0) {
-        is_new &= take_content(found, content);
+    bool is_new = visit->is_new;
+    if (visit->content != 0) {
+        is_new &= take_content(found, visit->content);
     }
     found->fetched += found->fetched < UINT32_MAX;
     found->fresh += is_new && found->fresh < UINT32_MAX;
@@ -192,16 +191,17 @@ bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_n
     if (*state == TRAP_PARKED) {
         trap_yield_publish(table, key);
     }
-    (void)snprintf(pattern, size, "%s", buffer_string(&table->text));
+    bool is_read = trap_yield_read(table, visit->url, strlen(visit->url), &key);
+    (void)snprintf(pattern, size, "%s", is_read ? buffer_string(&table->text) : visit->url);
     return true;
 }
 
 TrapState trap_yield_state(TrapYield *table, const char *url, size_t length)
 {
     Hash128 key;
-    if (table->n_held == 0) {
+    if (table->n_held == 0 || !trap_yield_read(table, url, length, &key)) {
         return TRAP_FREE;
     }
-    const Pattern *found = trap_yield_find(trap_yield_set_of(table, url, length, &key), &key);
+    const Pattern *found = trap_yield_find(trap_yield_set_of(table, &key), &key);
     return found == NULL ? TRAP_FREE : found->state;
 }

@@ -18,6 +18,7 @@
  * Threads: ingest. It is told after a commit, so that a batch that is tried again counts once. */
 #pragma once
 
+#include "base/core/hash.h"
 #include "base/thread/shared.h"
 
 typedef struct TrapYield TrapYield;
@@ -34,11 +35,18 @@ Result trap_yield_new(TrapYield **table, const TrapYieldOptions *options);
 void trap_yield_delete(TrapYield *table);
 typedef enum TrapState { TRAP_FREE, TRAP_THROTTLED, TRAP_PARKED } TrapState;
 
-/* Notes a fetched page. is_new: its bytes were not stored before. content: its trap_content_hash,
- * or 0. A page whose content hash is among the last sixty or so of its pattern does not count as
- * new either: with a session id in every link, no two pages have the same bytes. True when the
+/* A page that was fetched. */
+typedef struct TrapVisit {
+    const char *url;
+    Hash128 pattern;  /* of its URL: trap_pattern_key */
+    bool is_new;      /* its bytes were not stored before */
+    uint64_t content; /* its trap_content_hash, or 0 */
+} TrapVisit;
+
+/* Notes a page. One whose content hash is among the last sixty or so of its pattern does not count
+ * as new either: with a session id in every link, no two pages have the same bytes. True when the
  * pattern has just changed to *state; pattern (size bytes) then holds its text, cut to fit. */
-bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_new,
-                     uint64_t content, TrapState *state, char *pattern, size_t size);
+bool trap_yield_note(TrapYield *table, const TrapVisit *visit, TrapState *state, char *pattern,
+                     size_t size);
 /* The state of the URL's pattern. */
 TrapState trap_yield_state(TrapYield *table, const char *url, size_t length);

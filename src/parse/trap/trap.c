@@ -280,16 +280,23 @@ size_t trap_set_count(const TrapSet *set)
     return set == NULL ? 0 : set->n;
 }
 
+Result trap_pattern_key(const Url *url, Buffer *text, Hash128 *key)
+{
+    buffer_reset(text);
+    Result rc = trap_pattern(url, text);
+    *key = rc == RESULT_OK ? hash_128(text->data, text->length) : (Hash128){.high = 0};
+    return rc;
+}
+
 bool trap_set_has(const TrapSet *set, const Url *url, Buffer *text)
 {
     if (set == NULL) {
         return false;
     }
-    buffer_reset(text);
-    if (trap_pattern(url, text) != RESULT_OK) {
+    Hash128 pattern;
+    if (trap_pattern_key(url, text, &pattern) != RESULT_OK) {
         return false;
     }
-    Hash128 pattern = hash_128(text->data, text->length);
     size_t place = trap_set_place_of(set, pattern);
     return place < set->n && set->patterns[place].high == pattern.high &&
            set->patterns[place].low == pattern.low;

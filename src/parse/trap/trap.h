@@ -19,8 +19,8 @@
 
 typedef struct TrapSet TrapSet;
 
-/* A new set with the patterns of set (NULL: none) and one more, given as hash_128 of its text. NULL
- * when memory is short. */
+/* A new set with the patterns of set (NULL: none) and one more, given by its key
+ * (trap_pattern_key). NULL when memory is short. */
 TrapSet *trap_set_with(const TrapSet *set, Hash128 pattern);
 size_t trap_set_count(const TrapSet *set);
 /* Whether the URL's pattern is among them; set may be NULL. text is scratch. */
@@ -51,6 +51,10 @@ unsigned trap_parameters(const char *query, size_t length);
  * "http://h/shop/item-0/a.html?page=&sid=". The authority stays. Errors as buffer_append; out is as
  * before then. */
 Result trap_pattern(const Url *url, Buffer *out);
+
+/* The key that stands for a URL's pattern, by which it is kept and looked for; text, emptied
+ * before, gets the pattern. Errors as buffer_append. */
+Result trap_pattern_key(const Url *url, Buffer *text, Hash128 *key);
 
 /* The length of the identifier at p, or 0: a UUID, or a whole word (letters and digits) of eight or
  * more hexadecimal digits, both kinds among them, or of sixteen or more letters and digits that
