@@ -407,8 +407,9 @@ static Result sieve_chore_run(void *context, Batch *batch, MonoTime until)
     /* The commit takes as long again for the pages that were changed. */
     MonoTime now = mono_now();
     MonoTime half = {now.ns + (until.ns - now.ns) / 2};
+    batch->holds = true;
     Result rc = sieve_merge(sieve->sieve, batch->txn, &sink, half);
-    return batch->result != RESULT_OK ? batch->result : rc;
+    return batch_let_go(batch) ? rc : batch->result;
 }
 
 static bool sieve_chore_holds(void *context)

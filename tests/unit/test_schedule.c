@@ -205,6 +205,39 @@ static Result park_or_not(ScheduleFixture *w, MDB_txn *txn, Model *m, unsigned h
     return rc;
 }
 
+/* Many changes of a few hosts at once, in any order; what is both added and removed is gone then.
+ */
+static Result many_changes(ScheduleFixture *w, MDB_txn *txn, Model *m)
+{
+    ScheduleChange changes[200];
+    bool leaves[200];
+    uint64_t first = schedule_fixture_draw(w, HOSTS);
+    uint64_t of_put = 2 + schedule_fixture_draw(w, 8);
+    for (unsigned round = 0; round < 2; round++) { /* what is added, then what is removed */
+        for (unsigned i = 0; i < 200; i++) {
+            ScheduleChange *c = &changes[i];
+            if (round == 0) {
+                leaves[i] = schedule_fixture_draw(w, 10) >= of_put;
+                c->host = (uint32_t)((first + schedule_fixture_draw(w, 3)) % HOSTS);
+                c->index = schedule_fixture_draw(w, INDICES / 10);
+                c->from = (uint8_t)schedule_fixture_draw(w, 4);
+                c->to = SCHEDULE_NO_LEVEL;
+            }
+            if (leaves[i] == (round == 1)) {
+                m->has[c->host][c->from][c->index] = !leaves[i];
+            }
+        }
+    }
+    for (unsigned i = 0; i < 200; i++) {
+        changes[i].host = host_id(changes[i].host);
+        if (!leaves[i]) {
+            changes[i].to = changes[i].from;
+            changes[i].from = SCHEDULE_NO_LEVEL;
+        }
+    }
+    return schedule_change_all(w->schedule, txn, changes, 200);
+}
+
 /* One random operation on both; few operations clear a host, as that would keep the model empty. */
 static void one_change(ScheduleFixture *w, MDB_txn *txn, Model *m)
 {
@@ -222,6 +255,8 @@ static void one_change(ScheduleFixture *w, MDB_txn *txn, Model *m)
         m->has[h][from][i] = false;
     } else if (kind < 820) {
         rc = park_or_not(w, txn, m, h);
+    } else if (kind < 840) {
+        rc = many_changes(w, txn, m);
     } else if (kind < 998) {
         const ScheduleChange move = {
             .index = i, .host = host_id(h), .from = (uint8_t)from, .to = (uint8_t)to};

@@ -341,7 +341,8 @@ void ingest_sieve_publish(const IngestSieve *sieve)
 
 /* ---- Batch ---- */
 
-#define BLOCK_BYTES ((size_t)64 * 1024)
+#define BLOCK_BYTES  ((size_t)64 * 1024)
+#define HELD_CHANGES 4096u
 
 Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore *store,
                   CrawlLog *log, const CrawlTotals *totals, MDB_txn *txn, ParsedPage **pages,
@@ -371,8 +372,10 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
     batch->written = arena_alloc(&batch->memory, n * sizeof *batch->written);
     batch->duplicate_of = arena_alloc(&batch->memory, n * sizeof *batch->duplicate_of);
     batch->near_of = arena_alloc(&batch->memory, n * sizeof *batch->near_of);
+    batch->held = arena_alloc(&batch->memory, HELD_CHANGES * sizeof *batch->held);
     return batch->writes == NULL || batch->crawled == NULL || batch->links == NULL ||
-                   batch->written == NULL || batch->duplicate_of == NULL || batch->near_of == NULL
+                   batch->written == NULL || batch->duplicate_of == NULL ||
+                   batch->near_of == NULL || batch->held == NULL
                ? RESULT_MEMORY
                : RESULT_OK;
 }
@@ -516,6 +519,26 @@ Result batch_result_of(const Batch *batch, int rc)
 bool batch_note_db(Batch *batch, int rc)
 {
     return batch_note(batch, batch_result_of(batch, rc));
+}
+
+static bool make_held_changes(Batch *batch)
+{
+    size_t n = batch->n_held;
+    batch->n_held = 0;
+    return batch_note(batch,
+                      schedule_change_all(batch->store->schedule, batch->txn, batch->held, n));
+}
+
+bool batch_schedule(Batch *batch, const PageRef *page, unsigned from, unsigned to)
+{
+    batch->held[batch->n_held++] = schedule_move(page->host, from, to, page->index);
+    return (batch->holds && batch->n_held < HELD_CHANGES) || make_held_changes(batch);
+}
+
+bool batch_let_go(Batch *batch)
+{
+    batch->holds = false;
+    return batch->result == RESULT_OK && make_held_changes(batch);
 }
 
 /* Whether other hosts on its address have URLs: then its address has something to go on with. */

@@ -196,6 +196,9 @@ typedef struct Batch {
     ScorerLink estimated; /* the last link that was estimated, and */
     float estimate;       /* its score: links of one page are mostly alike */
     bool has_estimate;
+    bool holds; /* changes of the schedule are kept for batch_let_go */
+    ScheduleChange *held;
+    size_t n_held;
     const ScheduleChange *moved; /* by a chore, which owns them; told to the distributor */
     size_t n_moved;
     ParsedPage **pages; /* borrowed */
@@ -218,6 +221,11 @@ static inline bool batch_note(Batch *batch, Result rc)
 }
 /* The same of a call of PageDB that returned rc. */
 bool batch_note_db(Batch *batch, int rc);
+/* Moves a page from one level of the schedule to another, SCHEDULE_NO_LEVEL: it has none; at once,
+ * or, while batch->holds, with the other changes of its host. Nobody reads the schedule until
+ * batch_let_go. */
+bool batch_schedule(Batch *batch, const PageRef *page, unsigned from, unsigned to);
+bool batch_let_go(Batch *batch);
 /* The host's record as of this batch, to be changed; NULL: batch->result says why. */
 BatchHost *batch_host(Batch *batch, uint32_t id);
 /* It has n more URLs in its schedule, the best at this level (SCHEDULE_NO_LEVEL: none), of which

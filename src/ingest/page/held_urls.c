@@ -67,8 +67,7 @@ static Result held_urls_schedule(Batch *batch, BatchHost *host, const PageRef *p
 {
     bool is_done = batch_note_db(batch, page_db_set_state(batch->store->db, batch->txn, page->index,
                                                           status, (uint8_t)level, 0)) &&
-                   batch_note(batch, schedule_put(batch->store->schedule, batch->txn, page->host,
-                                                  level, page->index));
+                   batch_schedule(batch, page, SCHEDULE_NO_LEVEL, level);
     if (page->n_crawls == 0) { /* what was fetched is not queued, but visited again */
         host_groups_queued(batch, host);
     }

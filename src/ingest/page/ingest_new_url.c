@@ -322,8 +322,7 @@ static bool ingest_new_url_judge(Batch *batch, const PageRef *page, PageState *s
     if (!host_is_closed(&host->record)) { /* else it waits with the others of its host */
         batch_host_gets(host, 1, level);
     }
-    return batch_note(
-        batch, schedule_put(batch->store->schedule, batch->txn, page->host, level, page->index));
+    return batch_schedule(batch, page, SCHEDULE_NO_LEVEL, level);
 }
 
 int ingest_new_url(void *context, const PageRef *page, PageState *state)

@@ -249,14 +249,6 @@ Result page_way_find_near(Batch *batch, const ParsedPage *page, bool duplicate, 
 
 /* ---- Ingest sink ---- */
 
-/* Its entry, if it has one, goes. */
-static bool page_way_leaves_schedule(Batch *batch, const PageRef *page)
-{
-    return page->level == SCHEDULE_NO_LEVEL ||
-           batch_note(batch, schedule_remove(batch->store->schedule, batch->txn, page->host,
-                                             page->level, page->index));
-}
-
 static int ingest_sink_on_crawled(void *context, const PageRef *before, const PageRef *after,
                                   uint8_t *level)
 {
@@ -265,7 +257,7 @@ static int ingest_sink_on_crawled(void *context, const PageRef *before, const Pa
     batch->begun = before->index;
     batch->visits.changed += after->n_changes > before->n_changes;
     *level = SCHEDULE_NO_LEVEL;
-    bool is_done = page_way_leaves_schedule(batch, before) &&
+    bool is_done = batch_schedule(batch, before, before->level, SCHEDULE_NO_LEVEL) &&
                    (!batch->writes[write].links_later ||
                     batch_note(batch, ingest_sieve_add(batch, write, after)));
     return is_done ? 0 : -1;
@@ -326,7 +318,7 @@ static bool page_way_discover(Batch *batch, const ParsedPage *page)
 /* Takes a page out of the schedule. */
 static bool page_way_unschedule(Batch *batch, const PageRef *page, int32_t status, uint8_t tries)
 {
-    return page_way_leaves_schedule(batch, page) &&
+    return batch_schedule(batch, page, page->level, SCHEDULE_NO_LEVEL) &&
            batch_note_db(batch, page_db_set_state(batch->store->db, batch->txn, page->index, status,
                                                   SCHEDULE_NO_LEVEL, tries));
 }
@@ -650,14 +642,15 @@ static bool revisit(Batch *batch)
 
 Result page_way_apply(Batch *batch)
 {
+    batch->holds = true;
     for (size_t i = 0; i < batch->n_pages; i++) {
         if (!page_way_take(batch, i)) {
             return batch->result;
         }
     }
     /* The records of the hosts come last: the steps before count what is queued and crawled. */
-    if (write_down(batch) && give_back(batch) && revisit(batch) && ingest_host_close(batch) &&
-        batch->revisits != NULL) {
+    if (write_down(batch) && batch_let_go(batch) && give_back(batch) && revisit(batch) &&
+        ingest_host_close(batch) && batch->revisits != NULL) {
         (void)batch_note(batch, revisits_end(batch->revisits, batch));
     }
     return batch->result;

@@ -32,8 +32,7 @@ static Result bf_changes_add(BFChanges *changes, uint32_t host, BFOrder order, u
         changes->items = items;
         changes->capacity = capacity;
     }
-    changes->items[changes->n++] = (ScheduleChange){
-        .index = bf_order_value(order), .host = host, .from = (uint8_t)from, .to = (uint8_t)to};
+    changes->items[changes->n++] = schedule_move(host, from, to, bf_order_value(order));
     return RESULT_OK;
 }
 
@@ -364,7 +363,8 @@ static BFSchedulerError bf_try_add(BFBatch *batch, const PageWrite *writes)
         bf_abort(sch, txn);
         return bf_fail_page_db(sch, rc, "bf_scheduler_add: the pages cannot be written");
     }
-    Result result = bf_write_changes(sch, txn, batch->changes.items, batch->changes.n);
+    Result result =
+        schedule_change_all(sch->state->schedule, txn, batch->changes.items, batch->changes.n);
     if (result != RESULT_OK) {
         bf_abort(sch, txn);
         return bf_fail_result(sch, result, "bf_scheduler_add: the schedule is not written");
@@ -545,7 +545,7 @@ static Result bf_request_remove(BFScheduler *sch, MDB_txn *txn, BFChanges *hande
     if (rc != 0) {
         return rc == ENOMEM ? RESULT_MEMORY : lmdb_result(rc, "take pages out of the schedule");
     }
-    return bf_write_changes(sch, txn, handed->items, handed->n);
+    return schedule_change_all(sch->state->schedule, txn, handed->items, handed->n);
 }
 
 /* The documented way: what is handed out has left the schedule durably. It is taken inside the
@@ -639,31 +639,28 @@ static Result bf_reload_page(BFScheduler *sch, MDB_txn *txn, PageRef *page)
     BFSchedulerState *state = sch->state;
     uint8_t before = page->level;
     uint8_t level = bf_wanted_level(sch, page);
+    ScheduleChange changes[2];
+    size_t n = 0;
     page->level = level;
     if (before != PAGE_DB_NO_LEVEL && level != before) {
         BFOrder order = bf_entry(state, before, page->score, page->index);
-        Result rc = schedule_remove(state->schedule, txn, page->host, bf_order_level(order),
-                                    bf_order_value(order));
-        if (rc != RESULT_OK) {
-            return rc;
-        }
+        changes[n++] = schedule_move(page->host, bf_order_level(order), SCHEDULE_NO_LEVEL,
+                                     bf_order_value(order));
     }
     if (level != PAGE_DB_NO_LEVEL) {
         BFOrder order = bf_entry(state, level, page->score, page->index);
-        Result rc = schedule_put(state->schedule, txn, page->host, bf_order_level(order),
-                                 bf_order_value(order));
-        if (rc != RESULT_OK) {
-            return rc;
-        }
+        changes[n++] = schedule_move(page->host, SCHEDULE_NO_LEVEL, bf_order_level(order),
+                                     bf_order_value(order));
     }
-    if (level == before) {
-        return RESULT_OK;
+    Result rc = schedule_change(state->schedule, txn, changes, n);
+    if (rc != RESULT_OK || level == before) {
+        return rc;
     }
-    int rc = page_db_set_state(sch->page_db, txn, page->index, page->status, level, page->tries);
-    if (rc == page_db_error_full) {
+    int code = page_db_set_state(sch->page_db, txn, page->index, page->status, level, page->tries);
+    if (code == page_db_error_full) {
         return RESULT_FULL;
     }
-    return rc == page_db_error_ok ? RESULT_OK : RESULT_INTERNAL;
+    return code == page_db_error_ok ? RESULT_OK : RESULT_INTERNAL;
 }
 
 #define BF_RELOAD_AT_ONCE 4096u

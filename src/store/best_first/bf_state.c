@@ -100,36 +100,6 @@ bool bf_relevel(const BFScheduler *sch, PagePackEditor *infos, uint64_t index, B
     return true;
 }
 
-/* In the order of the table. A page that is discovered and crawled in one batch enters and leaves.
- */
-static int bf_change_compare(const void *a, const void *b)
-{
-    const ScheduleChange *x = a;
-    const ScheduleChange *y = b;
-    bool x_leaves = x->to == SCHEDULE_NO_LEVEL;
-    bool y_leaves = y->to == SCHEDULE_NO_LEVEL;
-    uint8_t x_level = x_leaves ? x->from : x->to;
-    uint8_t y_level = y_leaves ? y->from : y->to;
-    if (x->host != y->host) {
-        return x->host < y->host ? -1 : 1;
-    }
-    if (x_level != y_level) {
-        return x_level < y_level ? -1 : 1;
-    }
-    if (x->index != y->index) {
-        return x->index < y->index ? -1 : 1;
-    }
-    return x_leaves - y_leaves;
-}
-
-Result bf_write_changes(BFScheduler *sch, MDB_txn *txn, ScheduleChange *changes, size_t n)
-{
-    if (n > 1) {
-        qsort(changes, n, sizeof *changes, bf_change_compare);
-    }
-    return schedule_change(sch->state->schedule, txn, changes, n);
-}
-
 /* ---- Write transactions ---- */
 
 BFSchedulerError bf_begin(BFScheduler *sch, MDB_txn **txn)

@@ -78,10 +78,6 @@ uint8_t bf_scored_level(const BFScheduler *sch, float score);
  * there. */
 bool bf_relevel(const BFScheduler *sch, PagePackEditor *infos, uint64_t index, BFOrder from,
                 uint8_t level_byte);
-/* Sorts changes as the table is and writes them: neighbours share pages of the tree. Their index is
- * the value of a BFOrder. */
-Result bf_write_changes(BFScheduler *sch, MDB_txn *txn, ScheduleChange *changes, size_t n);
-
 /* ---- Write transactions ---- */
 
 /* On success `commits` is held until bf_end or bf_abort. */

@@ -86,25 +86,19 @@ static Result bf_sweep_write(BFSweep *sweep, MDB_txn *txn)
         BFMove *move = &sweep->moves[i];
         uint8_t from = (uint8_t)bf_order_level(move->from);
         uint8_t to = (uint8_t)bf_order_level(move->to);
-        ScheduleChange leave = {.index = bf_order_value(move->from),
-                                .host = move->host,
-                                .from = from,
-                                .to = SCHEDULE_NO_LEVEL};
-        ScheduleChange enter = {.index = bf_order_value(move->to),
-                                .host = move->host,
-                                .from = SCHEDULE_NO_LEVEL,
-                                .to = to};
         move->holds = bf_relevel(sch, &infos, move->index, move->from, to);
         if (move->holds) {
-            changes[n++] = leave;
-            changes[n++] = enter;
+            changes[n++] =
+                schedule_move(move->host, from, SCHEDULE_NO_LEVEL, bf_order_value(move->from));
+            changes[n++] =
+                schedule_move(move->host, SCHEDULE_NO_LEVEL, to, bf_order_value(move->to));
         }
     }
     int rc = page_pack_editor_end(&infos, 0);
     if (rc != 0) {
         return rc == ENOMEM ? RESULT_MEMORY : lmdb_result(rc, "move pages between levels");
     }
-    return bf_write_changes(sch, txn, changes, n);
+    return schedule_change_all(sch->state->schedule, txn, changes, n);
 }
 
 /* Behind the commit. What the front cannot take for want of memory it reads from the schedule. */

@@ -55,20 +55,16 @@ static void schedule_delete_host(ScheduleWork *work, unsigned list, uint32_t hos
 /* Whether the host is in the list of parked ones; NULL: whether anybody is. */
 static bool schedule_finds_parked(ScheduleWork *work, const uint32_t *host)
 {
-    ScheduleHostRow row;
-    MDB_val any;
-    schedule_host_row_set(&row, SCHEDULE_PARKED_LEVEL, host == NULL ? 0 : *host);
-    bool found =
-        lmdb_rows_note(&work->rows, mdb_get(work->txn, work->schedule->hosts, &row.key, &any));
-    if (found && host != NULL) {
-        LmdbRows rows;
-        lmdb_rows_open(&rows, work->txn, work->schedule->hosts);
-        rows.key = row.key;
-        rows.value = row.data;
-        found = lmdb_rows_get(&rows, MDB_GET_BOTH);
-        (void)lmdb_rows_note(&work->rows, lmdb_rows_close(&rows, 0));
+    ScheduleWork hosts;
+    bool any = false;
+    (void)schedule_number_read(work, SCHEDULE_PARKED_LEVEL, &any);
+    if (host == NULL || !any) {
+        return any;
     }
-    return found;
+    schedule_work_begin(&hosts, work->schedule, work->txn, work->schedule->hosts);
+    any = schedule_work_find_host(&hosts, SCHEDULE_PARKED_LEVEL, *host, MDB_GET_BOTH);
+    (void)lmdb_rows_note(&work->rows, lmdb_rows_close(&hosts.rows, 0));
+    return any;
 }
 
 Result schedule_is_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, bool *parked)
@@ -77,20 +73,6 @@ Result schedule_is_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, bool 
     schedule_work_begin(&work, schedule, txn, schedule->hosts);
     *parked = schedule_finds_parked(&work, &host);
     return schedule_work_end(&work);
-}
-
-/* The host's best level changes from one to another; SCHEDULE_NO_LEVEL: it had or has none. */
-static void schedule_note_best(ScheduleWork *work, uint32_t host, unsigned from, unsigned to)
-{
-    if (schedule_finds_parked(work, &host)) {
-        return;
-    }
-    if (from != SCHEDULE_NO_LEVEL) {
-        schedule_delete_host(work, from, host);
-    }
-    if (to != SCHEDULE_NO_LEVEL) {
-        schedule_put_host(work, to, host);
-    }
 }
 
 /* Counts entries that were added to (negative: removed from) parked hosts. */
@@ -220,44 +202,52 @@ static unsigned schedule_find_best(ScheduleWork *work, uint32_t host, unsigned f
     return best;
 }
 
-/* *change = entries that this has added. The entry is not in the list. */
-static void schedule_put_at(ScheduleWork *work, uint32_t host, unsigned level, uint64_t index,
-                            const ScheduleGone *gone, int64_t *change)
+/* The changes of one host, which come one after the other: its list is read and written once for
+ * all of them, and its best level is compared once. */
+typedef struct HostChanges {
+    uint32_t host;
+    ScheduleGone gone; /* its list as it will be */
+    size_t before;     /* items that its row of the journal has */
+    bool is_asked;     /* best is known: behind the question it may change */
+    unsigned best;     /* its level before the changes */
+    ScheduleItem tail; /* the last one of its level, and the cursor is there; else of no level */
+    int64_t change;    /* entries that were added */
+} HostChanges;
+
+/* Before the first change that its best level may follow from. */
+static void host_changes_ask(ScheduleWork *work, HostChanges *h)
 {
-    /* 0 is never improved upon: without a list, a host that has the key has this level, or a better
-     * one, as its best already, and the look-up is saved. */
-    unsigned best = gone->n == 0 ? 0 : schedule_find_best(work, host, 0, gone);
-    unsigned flags = MDB_NODUPDATA;
-    if (!schedule_work_find(work, host, level, index, MDB_SET_KEY)) {
-        best = schedule_find_best(work, host, 0, gone);
-        schedule_record_set(&work->record, host, level, index);
-    } else if (lmdb_rows_get(&work->rows, MDB_LAST_DUP) &&
-               memcmp(work->record.index, work->rows.value.mv_data, SCHEDULE_INDEX_BYTES) > 0) {
-        flags = MDB_APPENDDUP; /* fills pages whole instead of splitting them in halves */
-    }
-    work->rows.key = (MDB_val){SCHEDULE_KEY_BYTES, work->record.key};
-    work->rows.value = (MDB_val){SCHEDULE_INDEX_BYTES, work->record.index};
-    if (lmdb_rows_put(&work->rows, flags)) {
-        *change += 1;
-        if (level < best) {
-            schedule_note_best(work, host, best, level);
-        }
+    h->tail.level = SCHEDULE_NO_LEVEL;
+    if (!h->is_asked) {
+        h->best = schedule_find_best(work, h->host, 0, &h->gone);
+        h->is_asked = true;
     }
 }
 
-static void schedule_remove_at(ScheduleWork *work, uint32_t host, unsigned level, uint64_t index,
-                               int64_t *change)
+/* The entry is not in the list. */
+static void host_changes_put(ScheduleWork *work, HostChanges *h, unsigned level, uint64_t index)
 {
-    if (!schedule_work_find(work, host, level, index, MDB_GET_BOTH)) {
-        return;
+    unsigned flags = MDB_APPENDDUP; /* fills pages whole instead of splitting them in halves */
+    if (h->tail.level != level || h->tail.index >= index) {
+        /* Without a list, a host that has the key has this level, or a better one, as its best
+         * already, and the question is saved. */
+        bool is_new = !schedule_work_find(work, h->host, level, index, MDB_SET_KEY);
+        if (!h->is_asked && (is_new || h->gone.n > 0)) {
+            host_changes_ask(work, h);
+            is_new = !schedule_work_find(work, h->host, level, index, MDB_SET_KEY);
+        }
+        bool is_last = is_new || (lmdb_rows_get(&work->rows, MDB_LAST_DUP) &&
+                                  memcmp(work->record.index, work->rows.value.mv_data,
+                                         SCHEDULE_INDEX_BYTES) > 0);
+        flags = is_last && !is_new ? MDB_APPENDDUP : MDB_NODUPDATA;
+        h->tail.level = is_last ? level : SCHEDULE_NO_LEVEL;
+    } else {
+        schedule_store_bytes(work->record.index, index, SCHEDULE_INDEX_BYTES);
     }
-    size_t of_level = lmdb_rows_count(&work->rows);
-    lmdb_rows_delete(&work->rows, 0);
-    *change -= 1;
-    unsigned best = of_level > 1 ? level : schedule_find_level(work, host, 0);
-    if (best > level) {
-        schedule_note_best(work, host, level, best);
-    }
+    h->tail.index = index;
+    work->rows.key = (MDB_val){SCHEDULE_KEY_BYTES, work->record.key};
+    work->rows.value = (MDB_val){SCHEDULE_INDEX_BYTES, work->record.index};
+    h->change += lmdb_rows_put(&work->rows, flags);
 }
 
 /* Removes what is in a list, and the list, which had `before` items in the journal. The list is
@@ -280,61 +270,71 @@ static void schedule_remove_gone(ScheduleWork *work, uint32_t host, ScheduleGone
     }
 }
 
-/* Puts an entry into the list of those that are removed together; a full one is removed. */
-static void schedule_remove_later(ScheduleWork *work, uint32_t host, unsigned level, uint64_t index,
-                                  int64_t *change)
+static void host_changes_empty_list(ScheduleWork *work, HostChanges *h)
 {
-    ScheduleGone gone;
-    schedule_gone_read(work, host, &gone);
-    if (schedule_gone_has(&gone, level, index) ||
-        !schedule_work_find(work, host, level, index, MDB_GET_BOTH)) {
+    h->tail.level = SCHEDULE_NO_LEVEL;
+    schedule_remove_gone(work, h->host, &h->gone, h->before);
+    h->before = 0;
+}
+
+/* later: puts the entry into the list of those that are removed together; a full one is removed. */
+static void host_changes_remove(ScheduleWork *work, HostChanges *h, ScheduleItem item, bool later)
+{
+    if (schedule_gone_has(&h->gone, item.level, item.index)) {
         return;
     }
-    unsigned was = schedule_find_best(work, host, 0, &gone);
-    *change -= 1;
-    gone.items[gone.n++] = (ScheduleItem){.index = index, .level = level};
-    if (was == level && lmdb_rows_count(&work->rows) <= schedule_gone_of_level(&gone, was)) {
-        unsigned best = schedule_find_best(work, host, was + 1, &gone);
-        schedule_note_best(work, host, was, best);
+    h->tail.level = SCHEDULE_NO_LEVEL;
+    if (!schedule_work_find(work, h->host, item.level, item.index, MDB_GET_BOTH)) {
+        return;
     }
-    if (gone.n < SCHEDULE_GONE_MAX) {
-        schedule_gone_write(work, host, &gone, gone.n - 1);
-    } else {
-        schedule_remove_gone(work, host, &gone, gone.n - 1);
+    /* Only a level that ends can change which is the best. */
+    if (lmdb_rows_count(&work->rows) <= schedule_gone_of_level(&h->gone, item.level) + 1) {
+        host_changes_ask(work, h);
+        (void)schedule_work_find(work, h->host, item.level, item.index, MDB_GET_BOTH);
     }
-}
-
-/* Removes the entries of a host that are in its list. */
-static void schedule_empty_list(ScheduleWork *work, uint32_t host, ScheduleGone *gone)
-{
-    if (gone->n > 0) {
-        schedule_remove_gone(work, host, gone, gone->n);
+    h->change -= 1;
+    if (!later) {
+        lmdb_rows_delete(&work->rows, 0);
+        return;
+    }
+    h->gone.items[h->gone.n++] = item;
+    if (h->gone.n == SCHEDULE_GONE_MAX) {
+        host_changes_empty_list(work, h);
     }
 }
 
-/* One change; returns the entries that it adds. What is in the list of the host is removed first
- * when the change might meet it: an entry that is moved may be in the list, and one that is added
- * again would be found in the table, and then be removed with the list. Any other addition leaves
- * the list alone. */
-static int64_t schedule_change_entry(ScheduleWork *work, const ScheduleChange *c)
+/* What is in the list of the host is removed first when the change might meet it: an entry that is
+ * moved may be in the list, and one that is added again would be found in the table, and then be
+ * removed with the list. Any other addition leaves the list alone. */
+static void host_changes_make(ScheduleWork *work, HostChanges *h, const ScheduleChange *c)
 {
-    int64_t change = 0;
-    if (c->to == SCHEDULE_NO_LEVEL && journal_takes(work->schedule->journal)) {
-        schedule_remove_later(work, c->host, c->from, c->index, &change);
-        return change;
-    }
-    ScheduleGone gone;
-    schedule_gone_read(work, c->host, &gone);
-    if (c->from != SCHEDULE_NO_LEVEL || schedule_gone_has(&gone, c->to, c->index)) {
-        schedule_empty_list(work, c->host, &gone);
+    bool later = c->to == SCHEDULE_NO_LEVEL && journal_takes(work->schedule->journal);
+    if (!later && h->gone.n > 0 &&
+        (c->from != SCHEDULE_NO_LEVEL || schedule_gone_has(&h->gone, c->to, c->index))) {
+        host_changes_empty_list(work, h);
     }
     if (c->from != SCHEDULE_NO_LEVEL) {
-        schedule_remove_at(work, c->host, c->from, c->index, &change);
+        host_changes_remove(work, h, (ScheduleItem){.index = c->index, .level = c->from}, later);
     }
     if (c->to != SCHEDULE_NO_LEVEL) {
-        schedule_put_at(work, c->host, c->to, c->index, &gone, &change);
+        host_changes_put(work, h, c->to, c->index);
     }
-    return change;
+}
+
+static void host_changes_end(ScheduleWork *work, const HostChanges *h, bool parked)
+{
+    if (h->gone.n != h->before) {
+        schedule_gone_write(work, h->host, &h->gone, h->before);
+    }
+    if (h->is_asked && !parked) {
+        unsigned best = schedule_find_best(work, h->host, 0, &h->gone);
+        if (best != h->best && h->best != SCHEDULE_NO_LEVEL) {
+            schedule_delete_host(work, h->best, h->host);
+        }
+        if (best != h->best && best != SCHEDULE_NO_LEVEL) {
+            schedule_put_host(work, best, h->host);
+        }
+    }
 }
 
 /* Both handles of a schedule in a pointer: whoever opened it may have closed it when a sweep comes.
@@ -359,7 +359,8 @@ static int schedule_sweep_row(void *context, Journal *journal, MDB_txn *txn, uin
         return rc;
     }
     schedule_work_begin(&work, &schedule, txn, schedule.entries);
-    schedule_empty_list(&work, (uint32_t)host, &gone);
+    schedule_remove_gone(&work, (uint32_t)host, &gone, gone.n);
+    schedule_gone_settle(&work);
     return lmdb_rows_close(&work.rows, 0);
 }
 
@@ -370,8 +371,7 @@ static bool is_valid(unsigned level, uint64_t index)
 
 Result schedule_put(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level, uint64_t index)
 {
-    ScheduleChange change = {
-        .host = host, .to = (uint8_t)level, .from = SCHEDULE_NO_LEVEL, .index = index};
+    ScheduleChange change = schedule_move(host, SCHEDULE_NO_LEVEL, level, index);
     return level < SCHEDULE_MAX_LEVELS ? schedule_change(schedule, txn, &change, 1)
                                        : RESULT_INVALID;
 }
@@ -379,29 +379,9 @@ Result schedule_put(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned le
 Result schedule_remove(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
                        uint64_t index)
 {
-    ScheduleChange change = {
-        .host = host, .from = (uint8_t)level, .to = SCHEDULE_NO_LEVEL, .index = index};
+    ScheduleChange change = schedule_move(host, level, SCHEDULE_NO_LEVEL, index);
     return level < SCHEDULE_MAX_LEVELS ? schedule_change(schedule, txn, &change, 1)
                                        : RESULT_INVALID;
-}
-
-/* Changes of parked hosts, added up; changes of one host come one after the other. */
-typedef struct ParkedCount {
-    bool any;   /* host is parked at all */
-    bool known; /* host was asked about */
-    uint32_t host;
-    bool parked; /* it is */
-    int64_t change;
-} ParkedCount;
-
-static void count_parked(ScheduleWork *work, ParkedCount *count, uint32_t host, int64_t change)
-{
-    if (!count->known || count->host != host) {
-        count->parked = schedule_finds_parked(work, &host);
-        count->known = true;
-        count->host = host;
-    }
-    count->change += count->parked ? change : 0;
 }
 
 Result schedule_change(Schedule *schedule, MDB_txn *txn, const ScheduleChange *changes, size_t n)
@@ -415,16 +395,48 @@ Result schedule_change(Schedule *schedule, MDB_txn *txn, const ScheduleChange *c
     }
     ScheduleWork work;
     schedule_work_begin(&work, schedule, txn, schedule->entries);
-    ParkedCount parked = {.any = schedule_finds_parked(&work, NULL)};
-    for (size_t i = 0; work.rows.code == 0 && i < n; i++) {
-        int64_t change =
-            changes[i].from == changes[i].to ? 0 : schedule_change_entry(&work, &changes[i]);
-        if (change != 0 && parked.any) {
-            count_parked(&work, &parked, changes[i].host, change);
+    HostChanges h; /* most of it is its list, which is not zeroed for each host */
+    int64_t of_parked = 0;
+    bool any_parked = schedule_finds_parked(&work, NULL);
+    for (size_t i = 0; work.rows.code == 0 && i < n;) {
+        uint32_t host = changes[i].host;
+        h.host = host;
+        h.is_asked = false;
+        h.tail.level = SCHEDULE_NO_LEVEL;
+        h.change = 0;
+        schedule_gone_read(&work, host, &h.gone);
+        h.before = h.gone.n;
+        for (; i < n && changes[i].host == host; i++) {
+            if (changes[i].from != changes[i].to) {
+                host_changes_make(&work, &h, &changes[i]);
+            }
         }
+        bool parked = any_parked && schedule_finds_parked(&work, &host);
+        of_parked += parked ? h.change : 0;
+        host_changes_end(&work, &h, parked);
     }
-    schedule_note_parked(&work, parked.change);
+    schedule_note_parked(&work, of_parked);
     return schedule_work_end(&work);
+}
+
+static int schedule_compare_changes(const void *a, const void *b)
+{
+    const ScheduleChange *x = a;
+    const ScheduleChange *y = b;
+    uint64_t x_key = (uint64_t)x->host << 8 | (x->to == SCHEDULE_NO_LEVEL ? x->from : x->to);
+    uint64_t y_key = (uint64_t)y->host << 8 | (y->to == SCHEDULE_NO_LEVEL ? y->from : y->to);
+    if (x_key != y_key) {
+        return x_key < y_key ? -1 : 1;
+    }
+    return x->index != y->index ? (x->index > y->index) - (x->index < y->index) : x->to - y->to;
+}
+
+Result schedule_change_all(Schedule *schedule, MDB_txn *txn, ScheduleChange *changes, size_t n)
+{
+    if (n > 1) {
+        qsort(changes, n, sizeof *changes, schedule_compare_changes);
+    }
+    return schedule_change(schedule, txn, changes, n);
 }
 
 /* Those of all hosts, without the entries: these go, too. */
@@ -448,7 +460,7 @@ Result schedule_clear_host(Schedule *schedule, MDB_txn *txn, uint32_t host, uint
     *removed = 0;
     schedule_work_begin(&work, schedule, txn, schedule->entries);
     schedule_gone_read(&work, host, &gone);
-    schedule_empty_list(&work, host, &gone);
+    schedule_remove_gone(&work, host, &gone, gone.n);
     unsigned best = schedule_find_level(&work, host, 0);
     unsigned level = best;
     while (level != SCHEDULE_NO_LEVEL) {
@@ -456,12 +468,11 @@ Result schedule_clear_host(Schedule *schedule, MDB_txn *txn, uint32_t host, uint
         lmdb_rows_delete(&work.rows, MDB_NODUPDATA);
         level = schedule_find_level(&work, host, level);
     }
-    if (best != SCHEDULE_NO_LEVEL) {
-        schedule_note_best(&work, host, best, SCHEDULE_NO_LEVEL);
-    }
     if (schedule_finds_parked(&work, &host)) { /* one that was emptied is not any more */
         schedule_delete_host(&work, SCHEDULE_PARKED_LEVEL, host);
         schedule_note_parked(&work, -(int64_t)*removed);
+    } else if (best != SCHEDULE_NO_LEVEL) {
+        schedule_delete_host(&work, best, host);
     }
     return schedule_work_end(&work);
 }

@@ -53,15 +53,22 @@ Result schedule_put(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned le
                     uint64_t index);
 Result schedule_remove(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
                        uint64_t index);
-/* Many of them at once, or moves, in the given order: cheaper by far when they are sorted by host.
- */
+/* Many of them at once, or moves, in the given order. */
 typedef struct ScheduleChange {
     uint64_t index;
     uint32_t host;
     uint8_t from; /* its level now, SCHEDULE_NO_LEVEL: it is not scheduled */
     uint8_t to;   /* its level then, SCHEDULE_NO_LEVEL: to be removed */
 } ScheduleChange;
+static inline ScheduleChange schedule_move(uint32_t host, unsigned from, unsigned to,
+                                           uint64_t index)
+{
+    return (ScheduleChange){.index = index, .host = host, .from = (uint8_t)from, .to = (uint8_t)to};
+}
 Result schedule_change(Schedule *schedule, MDB_txn *txn, const ScheduleChange *changes, size_t n);
+/* The same in the order of the table, which they are brought into: cheaper by far, since those of a
+ * host are made together. An entry that is both added and removed is added first. */
+Result schedule_change_all(Schedule *schedule, MDB_txn *txn, ScheduleChange *changes, size_t n);
 
 /* Removes everything of a host; *removed = how many. */
 Result schedule_clear_host(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *removed);

@@ -71,17 +71,24 @@ void schedule_gone_write(ScheduleWork *work, uint32_t host, const ScheduleGone *
         schedule_store_bytes(at + 1, gone->items[i].index, SCHEDULE_INDEX_BYTES);
     }
     MDB_val row = {gone->n * ITEM_BYTES, bytes};
-    if (work->rows.code != 0 ||
-        !lmdb_rows_note(&work->rows, journal_put(work->schedule->journal, work->txn,
-                                                 JOURNAL_SCHEDULE, host, &row)) ||
-        gone->n == before) {
+    if (work->rows.code == 0 &&
+        lmdb_rows_note(&work->rows, journal_put(work->schedule->journal, work->txn,
+                                                JOURNAL_SCHEDULE, host, &row))) {
+        work->gone += (int64_t)gone->n - (int64_t)before;
+    }
+}
+
+void schedule_gone_settle(ScheduleWork *work)
+{
+    bool any = false;
+    if (work->gone == 0) {
         return;
     }
     /* Zero is not kept: a schedule without lists is as if there never were any. */
-    bool any = false;
-    uint64_t n = schedule_number_read(work, SCHEDULE_GONE_ENTRIES, &any);
-    n = n + gone->n > before ? n + gone->n - before : 0;
-    schedule_number_write(work, SCHEDULE_GONE_ENTRIES, n, n > 0 ? SCHEDULE_NUMBER_BYTES : 0);
+    int64_t n = work->gone + (int64_t)schedule_number_read(work, SCHEDULE_GONE_ENTRIES, &any);
+    n = n > 0 ? n : 0;
+    schedule_number_write(work, SCHEDULE_GONE_ENTRIES, (uint64_t)n,
+                          n > 0 ? SCHEDULE_NUMBER_BYTES : 0);
 }
 
 bool schedule_gone_has(const ScheduleGone *gone, unsigned level, uint64_t index)

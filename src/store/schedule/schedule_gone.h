@@ -33,6 +33,7 @@ typedef struct ScheduleWork {
     LmdbRows rows;         /* of one table */
     ScheduleRecord record; /* the entry that was looked for */
     ScheduleHostRow host;  /* likewise */
+    int64_t gone;          /* items that lists have got, or lost, since it began */
 } ScheduleWork;
 
 /* table: the one whose rows are looked at. */
@@ -41,10 +42,14 @@ static inline void schedule_work_begin(ScheduleWork *work, Schedule *schedule, M
 {
     work->schedule = schedule;
     work->txn = txn;
+    work->gone = 0;
     lmdb_rows_open(&work->rows, txn, table);
 }
+/* Writes down how many items all lists have, when that has changed. */
+void schedule_gone_settle(ScheduleWork *work);
 static inline Result schedule_work_end(ScheduleWork *work)
 {
+    schedule_gone_settle(work);
     return lmdb_code(lmdb_rows_close(&work->rows, 0));
 }
 /* Looks for an entry among the rows of entries, or for a host of a list among those of hosts. */
@@ -71,7 +76,7 @@ static inline bool schedule_work_find_host(ScheduleWork *work, unsigned list, ui
 void schedule_gone_read(ScheduleWork *work, uint32_t host, ScheduleGone *gone);
 /* Decodes a row of the journal. */
 int schedule_gone_decode(const MDB_val *row, ScheduleGone *gone);
-/* Replaces a list that has `before` items, and counts. */
+/* Replaces a list that has `before` items. */
 void schedule_gone_write(ScheduleWork *work, uint32_t host, const ScheduleGone *gone,
                          size_t before);
 bool schedule_gone_has(const ScheduleGone *gone, unsigned level, uint64_t index);

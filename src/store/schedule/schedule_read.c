@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/memory/array.h"
 #include "store/page_tables/page_key.h"
 #include "store/schedule/schedule_gone.h"
 
@@ -215,7 +214,5 @@ Result page_levels_move(PageDB *db, Schedule *schedule, MDB_txn *txn, ScheduleCh
     if (rc != 0) {
         return rc == ENOMEM ? RESULT_MEMORY : lmdb_result(rc, "move pages between levels");
     }
-    array_sort(moves, kept, sizeof *moves, ARRAY_KEY(ScheduleChange, host),
-               ARRAY_KEY(ScheduleChange, index));
-    return schedule_change(schedule, txn, moves, kept);
+    return schedule_change_all(schedule, txn, moves, kept);
 }
