@@ -44,6 +44,28 @@ static Result options_replace(char **string, const char *with)
     return RESULT_OK;
 }
 
+/* The value of a row, its text and its origin. */
+static Result options_assign(Options *options, size_t row, const OptionValue *parsed,
+                             const char *value, const char *text, const char *origin)
+{
+    Result rc = options_store(options, row, value, parsed);
+    if (rc == RESULT_OK) {
+        rc = options_replace(&options->texts[row], text);
+    }
+    return rc == RESULT_OK ? options_replace(&options->origins[row], origin) : rc;
+}
+
+/* "section.key" */
+typedef struct OptionName {
+    char text[256];
+} OptionName;
+
+static const char *option_name(OptionName *name, const OptionSpec *spec)
+{
+    (void)snprintf(name->text, sizeof name->text, "%s.%s", spec->section, spec->key);
+    return name->text;
+}
+
 /* ---- the table ---- */
 
 Result options_init(Options *options, const OptionSpec *specs, size_t n_specs, void *values)
@@ -57,13 +79,8 @@ Result options_init(Options *options, const OptionSpec *specs, size_t n_specs, v
         OptionValue parsed = {0};
         rc = option_parse(&specs[i], specs[i].standard, &parsed, &error);
         if (rc == RESULT_OK) {
-            rc = options_store(options, i, specs[i].standard, &parsed);
-        }
-        if (rc == RESULT_OK) {
-            rc = options_replace(&options->texts[i], specs[i].standard);
-        }
-        if (rc == RESULT_OK) {
-            rc = options_replace(&options->origins[i], "default");
+            rc = options_assign(options, i, &parsed, specs[i].standard, specs[i].standard,
+                                "default");
         }
     }
     if (rc == RESULT_INVALID) {
@@ -118,7 +135,7 @@ void options_destroy(Options *options)
     *options = (Options){.specs = NULL};
 }
 
-static bool names(const OptionSpec *spec, const char *name)
+static bool options_row_is(const OptionSpec *spec, const char *name)
 {
     size_t n = strlen(spec->section);
     return strncmp(spec->section, name, n) == 0 && name[n] == '.' &&
@@ -128,7 +145,7 @@ static bool names(const OptionSpec *spec, const char *name)
 const OptionSpec *options_find(const Options *options, const char *name)
 {
     for (size_t i = 0; i < options->n_specs; i++) {
-        if (names(&options->specs[i], name)) {
+        if (options_row_is(&options->specs[i], name)) {
             return &options->specs[i];
         }
     }
@@ -145,14 +162,13 @@ static const OptionSpec *nearest(const Options *options, const char *name)
     size_t length = strlen(name);
     size_t most = 1 + strlen(key) / 3; /* the section is as a rule right */
     for (size_t i = 0; i < options->n_specs; i++) {
-        char full[128];
-        size_t n = (size_t)snprintf(full, sizeof full, "%s.%s", options->specs[i].section,
-                                    options->specs[i].key);
+        OptionName full;
+        size_t n = strlen(option_name(&full, &options->specs[i]));
         bool is_same = strcmp(options->specs[i].key, key) == 0;
         bool is_far = n > length + most || length > n + most;
         size_t d = 1;
         if (!is_same) {
-            d = is_far ? SIZE_MAX : option_distance(name, full);
+            d = is_far ? SIZE_MAX : option_distance(name, full.text);
         }
         if (d < best_distance) {
             best_distance = d;
@@ -186,6 +202,22 @@ static Result options_read_value(const OptionSpec *spec, const char *name, const
     return rc == RESULT_OK ? option_parse(spec, buffer_string(value), parsed, error) : rc;
 }
 
+static Result options_set_row(Options *options, size_t row, const char *text, const char *origin,
+                              Buffer *error)
+{
+    OptionName name;
+    OptionValue parsed = {0};
+    Buffer value = {.limit = BUFFER_NO_LIMIT};
+    const OptionSpec *spec = &options->specs[row];
+    Result rc = options_read_value(spec, option_name(&name, spec), text, &value, &parsed, error);
+    if (rc == RESULT_OK) {
+        rc = options_assign(options, row, &parsed, buffer_string(&value), buffer_string(&value),
+                            origin);
+    }
+    buffer_destroy(&value);
+    return rc;
+}
+
 Result options_set(Options *options, const char *name, const char *text, const char *origin,
                    Buffer *error)
 {
@@ -194,21 +226,7 @@ Result options_set(Options *options, const char *name, const char *text, const c
         options_complain_unknown(options, name, error);
         return RESULT_INVALID;
     }
-    size_t row = (size_t)(spec - options->specs);
-    OptionValue parsed = {0};
-    Buffer value = {.limit = BUFFER_NO_LIMIT};
-    Result rc = options_read_value(spec, name, text, &value, &parsed, error);
-    if (rc == RESULT_OK) {
-        rc = options_store(options, row, buffer_string(&value), &parsed);
-    }
-    if (rc == RESULT_OK) {
-        rc = options_replace(&options->texts[row], buffer_string(&value));
-    }
-    if (rc == RESULT_OK) {
-        rc = options_replace(&options->origins[row], origin);
-    }
-    buffer_destroy(&value);
-    return rc;
+    return options_set_row(options, (size_t)(spec - options->specs), text, origin, error);
 }
 
 extern char **environ;
@@ -251,14 +269,11 @@ Result options_load_environment(Options *options, const char *prefix, Buffer *er
             char variable[128];
             (void)snprintf(variable, sizeof variable, "%s_%s", options->specs[i].section,
                            options->specs[i].key);
-            char name[128];
-            (void)snprintf(name, sizeof name, "%s.%s", options->specs[i].section,
-                           options->specs[i].key);
             bool is_this =
                 strlen(variable) == length && strncasecmp(variable, *entry + n, length) == 0;
             is_known |= is_this;
             if (is_this &&
-                options_set(options, name, equals + 1, "environment", error) != RESULT_OK) {
+                options_set_row(options, i, equals + 1, "environment", error) != RESULT_OK) {
                 (void)buffer_append_string(error, " (from the environment)\n");
                 rc = RESULT_INVALID;
             }
@@ -273,13 +288,9 @@ Result options_load_environment(Options *options, const char *prefix, Buffer *er
 /* In how many values the sites of two differ. */
 static size_t options_compare_sites(const Options *a, const Options *b)
 {
-    size_t differing = 0;
-    size_t most = a->n_sites > b->n_sites ? a->n_sites : b->n_sites;
-    for (size_t i = 0; i < most; i++) {
-        if (i >= a->n_sites || i >= b->n_sites) {
-            differing++;
-            continue;
-        }
+    size_t least = a->n_sites < b->n_sites ? a->n_sites : b->n_sites;
+    size_t differing = a->n_sites + b->n_sites - 2 * least;
+    for (size_t i = 0; i < least; i++) {
         const OptionSite *x = &a->sites[i];
         const OptionSite *y = &b->sites[i];
         differing += x->spec != y->spec || strcmp(x->pattern, y->pattern) != 0 ||
@@ -294,13 +305,10 @@ size_t options_take(Options *options, const Options *fresh, OptionMayChange may_
     size_t taken = 0;
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     for (size_t i = 0; i < options->n_specs; i++) {
-        const OptionSpec *spec = &options->specs[i];
-        char name[128];
-        (void)snprintf(name, sizeof name, "%s.%s", spec->section, spec->key);
-        if (may_change(context, spec) && strcmp(options->texts[i], fresh->texts[i]) != 0 &&
-            options_set(options, name, fresh->texts[i], fresh->origins[i], &error) == RESULT_OK) {
-            taken++;
-        }
+        taken +=
+            may_change(context, &options->specs[i]) &&
+            strcmp(options->texts[i], fresh->texts[i]) != 0 &&
+            options_set_row(options, i, fresh->texts[i], fresh->origins[i], &error) == RESULT_OK;
     }
     buffer_destroy(&error);
     size_t differing = options_compare_sites(options, fresh);
@@ -316,13 +324,7 @@ Result options_copy(Options *options, const Options *from)
         OptionValue value = option_read(&from->specs[i], field);
         const char *text =
             from->specs[i].type == OPTION_TEXT ? *(char *const *)field : from->texts[i];
-        rc = options_store(options, i, text, &value);
-        if (rc == RESULT_OK) {
-            rc = options_replace(&options->texts[i], from->texts[i]);
-        }
-        if (rc == RESULT_OK) {
-            rc = options_replace(&options->origins[i], from->origins[i]);
-        }
+        rc = options_assign(options, i, &value, text, from->texts[i], from->origins[i]);
     }
     return rc == RESULT_OK ? options_copy_sites(options, from) : rc;
 }
@@ -382,8 +384,8 @@ size_t options_help(const Options *options, const char *word, FILE *out)
     size_t n = 0;
     for (size_t i = 0; i < options->n_specs; i++) {
         const OptionSpec *spec = &options->specs[i];
-        char name[128];
-        (void)snprintf(name, sizeof name, "%s.%s", spec->section, spec->key);
+        OptionName full;
+        const char *name = option_name(&full, spec);
         if (word != NULL && strstr(name, word) == NULL && strstr(spec->help, word) == NULL) {
             continue;
         }
@@ -469,14 +471,6 @@ Result options_copy_sites(Options *options, const Options *from)
     return RESULT_OK;
 }
 
-/* Whether a row is called "key" or "section.key". */
-static bool is_called(const OptionSpec *spec, const char *name)
-{
-    size_t n = strlen(spec->section);
-    return strcmp(spec->key, name) == 0 || (strncmp(spec->section, name, n) == 0 &&
-                                            name[n] == '.' && strcmp(spec->key, name + n + 1) == 0);
-}
-
 static bool option_is_for(const OptionSpec *spec, bool of_identity)
 {
     return of_identity ? spec->of_identity : spec->per_site;
@@ -488,7 +482,8 @@ static const OptionSpec *find_in_section(const Options *options, bool of_identit
 {
     for (size_t i = 0; i < options->n_specs; i++) {
         const OptionSpec *spec = &options->specs[i];
-        if (option_is_for(spec, of_identity) && is_called(spec, name)) {
+        if (option_is_for(spec, of_identity) &&
+            (strcmp(spec->key, name) == 0 || options_row_is(spec, name))) {
             return spec;
         }
     }
@@ -554,9 +549,7 @@ Result options_pick_identity(Options *options, const char *name, Buffer *error)
                                 spec->section, spec->key, origin, name, line->origin);
             return RESULT_INVALID;
         }
-        char row[128];
-        (void)snprintf(row, sizeof row, "%s.%s", spec->section, spec->key);
-        rc = options_set(options, row, line->text, line->origin, error);
+        rc = options_set_row(options, line->spec, line->text, line->origin, error);
     }
     if (!is_there) {
         (void)buffer_printf(error, "there is no section [identity \"%s\"]", name);
