@@ -11,6 +11,7 @@
 #include "fetch/transfer/fetch_result.h"
 #include "parse/host/authority.h"
 #include "parse/host/domain.h"
+#include "cluster/link/stub.h"
 #include "store/archive/capture_index.h"
 #include "store/page_tables/page_key.h"
 #include "store/pages/page_db_open.h"
@@ -316,6 +317,40 @@ bool forget_database_record(const ForgetDatabase *d, uint64_t index, PageRecord 
            record->host < d->n_hosts;
 }
 
+uint64_t forget_database_hash(const ForgetDatabase *d, const PageRecord *record, uint64_t index,
+                              bool after)
+{
+    char url[FORGET_URL_BYTES];
+    return page_key_hash(url, forget_database_url(d, record, index, after, url));
+}
+
+void forget_database_change(const ForgetDatabase *d, uint64_t index, PageRecord *record, char *path)
+{
+    uint64_t from = record->linked_from;
+    if (bits_has(d->pages, index)) {
+        int n = snprintf(path, FORGET_NAME_BYTES, "/.forgotten/%" PRIx64, index);
+        record->crawled = record->crawled && d->targets->keep_graph;
+        record->userinfo = false;
+        /* No agent that gets the page with its slot is to fetch it. */
+        record->flags = d->is_shared && !record->crawled ? DONE_FLAG : 0;
+        record->level = PAGE_DB_NO_LEVEL;
+        record->tries = 0;
+        record->status = 0;
+        record->path = path;
+        record->path_length = (size_t)n;
+        from = d->targets->keep_graph ? from : PAGE_DB_NO_INDEX;
+    }
+    bool gone = from != PAGE_DB_NO_INDEX && from < d->n_pages && bits_has(d->pages, from);
+    PageRecord parent;
+    if (gone && d->targets->keep_graph && forget_database_record(d, from, &parent)) {
+        record->linked_hash = forget_database_hash(d, &parent, from, true);
+    } else if (gone || from == PAGE_DB_NO_INDEX) {
+        from = PAGE_DB_NO_INDEX;
+        record->linked_hash = 0;
+    }
+    record->linked_from = from;
+}
+
 /* Counts a page as it will be. */
 static void database_tally_page(ForgetDatabase *d, uint64_t index, const PageRecord *record,
                                 const PageCrawl *crawl)
@@ -465,10 +500,4 @@ bool forget_database_is_old(ForgetDatabase *d, const char *url, size_t length, W
         *payload = capture.payload;
     }
     return bits_has(d->pages, index);
-}
-
-Result forget_database_warc_end(ForgetDatabase *d, WarcEnd *end)
-{
-    Result rc = warc_end_get(d->read, end);
-    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }

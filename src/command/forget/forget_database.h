@@ -113,8 +113,6 @@ void forget_database_destroy(ForgetDatabase *database);
  * *payload: the digest of what the page stands on, if it stays and has one. */
 bool forget_database_is_old(ForgetDatabase *database, const char *url, size_t length,
                             WarcDigest *payload, bool *has_payload);
-/* The number in `end` of WARC files. */
-Result forget_database_warc_end(ForgetDatabase *database, WarcEnd *end);
 
 /* What stands at the front of the URLs of a host, as it was or will be; how many bytes. out:
  * FORGET_URL_BYTES. */
@@ -123,6 +121,12 @@ size_t forget_database_origin(const ForgetDatabase *database, uint32_t host, boo
 size_t forget_database_url(const ForgetDatabase *database, const PageRecord *record, uint64_t index,
                            bool after, char *out);
 bool forget_database_record(const ForgetDatabase *database, uint64_t index, PageRecord *record);
+uint64_t forget_database_hash(const ForgetDatabase *database, const PageRecord *record,
+                              uint64_t index, bool after);
+/* The record of a page becomes what it will be: nameless when it is forgotten, and not found on a
+ * page that is. path: FORGET_NAME_BYTES, for its new one. */
+void forget_database_change(const ForgetDatabase *database, uint64_t index, PageRecord *record,
+                            char *path);
 
 static inline uint64_t forget_number(const void *bytes, size_t n)
 {

@@ -520,7 +520,8 @@ static Result forget_write(ForgetOrder *forget)
                    stderr, mono_now());
     Result rc = forget_database_look(&database, mdb.text, &forget->targets);
     if (rc == RESULT_OK) {
-        rc = forget_database_warc_end(&database, &end);
+        rc = warc_end_get(database.read, &end);
+        rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     if (rc == RESULT_OK) {
         rc = forget_archive(&archive, &end, &forget->actions, error);
