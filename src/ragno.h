@@ -25,9 +25,6 @@
 #include <lmdb.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <time.h>
 #if __cplusplus > 202002L

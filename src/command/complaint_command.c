@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "audit/audit_text.h"
 #include "base/memory/embed.h"
@@ -108,9 +107,7 @@ static bool complaint_source(const Complaint *complaint, char text[IP_ADDRESS_TE
     if (found) {
         (void)ip_address_format(&address, text);
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    file_close_fd(fd);
     return found;
 }
 

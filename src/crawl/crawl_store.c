@@ -263,9 +263,7 @@ void crawl_store_close(CrawlStore *store)
     render_table_close(store->tables.renders);
     store->tables = (IngestStore){.db = store->tables.db};
     (void)page_db_delete(store->tables.db);
-    if (store->lock >= 0) {
-        (void)close(store->lock);
-    }
+    file_close_fd(store->lock);
     free(store->directory);
     *store = (CrawlStore){.lock = -1};
 }

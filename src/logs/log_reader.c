@@ -125,9 +125,7 @@ static void close_source(Source *source)
     if (source->gz != NULL) {
         (void)gzclose_r(source->gz);
     }
-    if (source->fd >= 0) {
-        (void)close(source->fd);
-    }
+    file_close_fd(source->fd);
     (void)ZSTD_freeDStream(source->zst);
     free(source->packed);
     *source = (Source){.fd = -1};

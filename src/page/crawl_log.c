@@ -50,9 +50,7 @@ static Result crawl_log_open_file(LogFile *file)
         LOG_ERROR("log", "cannot open", "file=%s error=\"%s\"", file->path, strerror(error));
         return result_of_errno(error);
     }
-    if (file->fd >= 0) {
-        (void)close(file->fd);
-    }
+    file_close_fd(file->fd);
     file->fd = fd;
     /* A crash or a full disk may have cut the last line; what follows must not become part of it.
      */
@@ -62,9 +60,7 @@ static Result crawl_log_open_file(LogFile *file)
     if (in >= 0 && pread(in, &last, 1, size - 1) == 1 && last != '\n') {
         (void)!write(fd, "\n", 1);
     }
-    if (in >= 0) {
-        (void)close(in);
-    }
+    file_close_fd(in);
     return RESULT_OK;
 }
 
@@ -174,9 +170,7 @@ Result crawl_log_open(CrawlLog **out, const char *directory, const char *crawl_p
 
 static void close_file(LogFile *file)
 {
-    if (file->fd >= 0) {
-        (void)close(file->fd);
-    }
+    file_close_fd(file->fd);
     free(file->path);
     buffer_destroy(&file->text);
 }
@@ -189,9 +183,7 @@ void crawl_log_close(CrawlLog *log)
     (void)crawl_log_flush(log);
     close_file(&log->fetches);
     close_file(&log->skips);
-    if (log->pending >= 0) {
-        (void)close(log->pending);
-    }
+    file_close_fd(log->pending);
     mutex_destroy(&log->mutex);
     free(log);
 }
@@ -593,9 +585,7 @@ static int crawl_log_pending_open_log(const char *log_path, uint64_t inode)
     if (fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_ino == inode) {
         return fd;
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    file_close_fd(fd);
     fd = -1;
     const char *slash = strrchr(log_path, '/');
     char *folder = slash == NULL ? strdup(".") : strndup(log_path, (size_t)(slash - log_path) + 1);

@@ -10,10 +10,6 @@
  * have it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
 
 /* Time zone: how far the clocks of a place are ahead of universal time, and until when.

@@ -1,6 +1,5 @@
 #include "base/memory/buffer.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

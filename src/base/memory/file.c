@@ -121,6 +121,13 @@ Result file_open_private(FILE **file, const char *path, Buffer *error)
     return RESULT_INVALID;
 }
 
+void file_close_fd(int fd)
+{
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
 Result file_close(FILE *file, Result rc)
 {
     if (rc == RESULT_OK && (fflush(file) != 0 || fsync(fileno(file)) != 0)) {
@@ -194,9 +201,7 @@ Result file_sync_folder(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     Result rc = fd < 0 || fsync(fd) != 0 ? result_of_errno(errno) : RESULT_OK;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    file_close_fd(fd);
     return rc;
 }
 

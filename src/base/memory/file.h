@@ -41,6 +41,8 @@ Result file_open_private(FILE **file, const char *path, Buffer *error);
 /* Makes durable what was written, unless rc is an error, and closes the file. Returns the first
  * error. */
 Result file_close(FILE *file, Result rc);
+/* Closes a descriptor; nothing when it is -1. What was written is not made durable. */
+void file_close_fd(int fd);
 /* Writes the bytes beside their place, syncs them, and puts them there: after a crash the file is
  * the old one or the new one, whole. */
 Result file_replace(const char *path, const void *bytes, size_t n);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/core/bounds.h"
+#include "base/memory/file.h"
 #include "base/thread/mutex.h"
 
 #define LOG_LINE_BYTES 4096
@@ -53,9 +54,7 @@ Result log_open(const char *path, LogLevel level, LogLevel echo)
     }
     mutex_lock(&sink.mutex);
     free(sink.path);
-    if (sink.fd >= 0) {
-        (void)close(sink.fd);
-    }
+    file_close_fd(sink.fd);
     sink.path = copy;
     sink.fd = fd;
     sink.echo = echo;
@@ -86,9 +85,7 @@ void log_close(void)
     mutex_lock(&sink.mutex);
     free(sink.path);
     sink.path = NULL;
-    if (sink.fd >= 0) {
-        (void)close(sink.fd);
-    }
+    file_close_fd(sink.fd);
     sink.fd = -1;
     sink.before_echo = NULL;
     mutex_unlock(&sink.mutex);

@@ -10,7 +10,6 @@
 #define BASE_THREAD_MUTEX_H
 
 #include <pthread.h>
-#include <stdbool.h>
 
 #include "base/core/clock.h"
 

@@ -6,6 +6,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
+
 Result wake_init(Wake *wake, int epoll)
 {
     atomic_init(&wake->rung, false);
@@ -22,9 +24,7 @@ Result wake_init(Wake *wake, int epoll)
 
 void wake_destroy(Wake *wake)
 {
-    if (wake->fd >= 0) {
-        (void)close(wake->fd);
-    }
+    file_close_fd(wake->fd);
     wake->fd = -1;
 }
 

@@ -34,9 +34,6 @@
  * Source: MANY-MACHINES 5; Gray, Cheriton: Leases, 1989. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/core/clock.h"
 #include "parse/host/ip_address.h"
 

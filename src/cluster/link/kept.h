@@ -13,7 +13,6 @@
 #pragma once
 
 #include <lmdb.h>
-#include <stdint.h>
 
 #include "cluster/wire/wire.h"
 

@@ -14,8 +14,6 @@
  * Errors: RESULT_IO, RESULT_FULL, RESULT_MEMORY; RESULT_NOT_FOUND: no such file; RESULT_DAMAGED. */
 #pragma once
 
-#include <stdint.h>
-
 #include "cluster/wire/wire.h"
 
 #define MASS_DIRECTORY    "mass" /* in the directory of the crawl */

@@ -22,10 +22,6 @@
  * Source: MANY-MACHINES 1 and 7. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "parse/host/ip_address.h"
 
 /* Slots: the 4096 parts into which the hosts of a crawl are divided among agents.

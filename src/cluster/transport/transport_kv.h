@@ -14,7 +14,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/memory/buffer.h"
 

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
+
 /* ---- Transport library ---- */
 
 #define TEXT_OF(number) TEXT(number)
@@ -203,9 +205,7 @@ static bool login_read_info(const char *url, char *info, size_t size)
     }
     int fd = login_connect(host, port);
     ssize_t n = fd < 0 ? 0 : recv(fd, info, size - 1, 0);
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    file_close_fd(fd);
     info[n > 0 ? n : 0] = '\0';
     return n > 0;
 }

@@ -10,8 +10,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/memory/buffer.h"
 

@@ -420,9 +420,7 @@ static Result backup_mark(Backup *backup, bool set)
     int fd = set ? open(path.text, O_WRONLY | O_CREAT | O_CLOEXEC, 0644) : -1;
     bool done = set ? fd >= 0 : unlink(path.text) == 0;
     Result rc = done ? RESULT_OK : backup_fail(backup, path.text, result_of_errno(errno));
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    file_close_fd(fd);
     return rc == RESULT_OK ? warc_files_sync_directory(backup->to) : rc;
 }
 

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
+
 #define KEY_BYTES   32u
 #define NKEY_BYTES  64u /* of its text, the end included */
 #define PREFIX_USER (20u << 3)
@@ -83,9 +85,7 @@ static Result cluster_accounts_save(const char *directory, const char *name, con
         rc = fd < 0 && errno == EEXIST ? RESULT_EXISTS : RESULT_IO;
         (void)buffer_printf(error, "%s: %s", buffer_string(&path), strerror(errno));
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    file_close_fd(fd);
     buffer_destroy(&path);
     return rc;
 }

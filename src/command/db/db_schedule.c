@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <inttypes.h>
 
 #include "base/memory/array.h"
@@ -78,9 +77,7 @@ static void open_scores(const DbView *view, ScoreFile *file)
             file->n = file->bytes / sizeof *file->scores;
         }
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    file_close_fd(fd);
 }
 
 static int compare_scheduled(const void *a, const void *b)

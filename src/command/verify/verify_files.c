@@ -549,12 +549,8 @@ static Result verify_files_cut_tail(Verify *verify, const WarcFile *file, uint64
                         "; the rest is in %s.damaged",
                         end, file->name);
     }
-    if (from >= 0) {
-        (void)close(from);
-    }
-    if (to >= 0) {
-        (void)close(to);
-    }
+    file_close_fd(from);
+    file_close_fd(to);
     return rc;
 }
 

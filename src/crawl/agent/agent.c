@@ -710,8 +710,6 @@ int agent_run(const AgentOptions *options)
     log_close();
     curl_global_cleanup();
     buffer_destroy(&error);
-    if (signals >= 0) {
-        (void)close(signals);
-    }
+    file_close_fd(signals);
     return status;
 }

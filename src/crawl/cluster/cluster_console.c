@@ -112,9 +112,7 @@ static Result console_job_begin(ConsoleJob *job, const char *directory, char **w
     int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
     const int files[3] = {none, job->fd, job->fd};
     rc = none < 0 ? result_of_errno(errno) : child_start(&job->pid, "/proc/self/exe", argv, files);
-    if (none >= 0) {
-        (void)close(none);
-    }
+    file_close_fd(none);
     if (rc != RESULT_OK) {
         (void)close(job->fd);
         return rc;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/core/clock.h"
+#include "base/memory/file.h"
 
 /* ---- Words ---- */
 
@@ -202,9 +203,7 @@ Result control_link_open(ControlLink **out, const char *directory, Buffer *error
     if (fd < 0 || connect(fd, (const struct sockaddr *)&address.name, sizeof address.name) != 0) {
         int code = errno;
         control_address_close(&address);
-        if (fd >= 0) {
-            (void)close(fd);
-        }
+        file_close_fd(fd);
         free(link);
         return control_link_explain(code, directory, error);
     }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/core/clock.h"
+#include "base/memory/file.h"
 
 #define BACKLOG     32
 #define EVENTS      16
@@ -430,12 +431,8 @@ void control_server_close(ControlServer *server)
     if (server->bound) {
         (void)unlink(server->address.name.sun_path);
     }
-    if (server->listener >= 0) {
-        (void)close(server->listener);
-    }
-    if (server->epoll >= 0) {
-        (void)close(server->epoll);
-    }
+    file_close_fd(server->listener);
+    file_close_fd(server->epoll);
     control_address_close(&server->address);
     free(server);
 }

@@ -671,8 +671,6 @@ void parts_delete(AgentParts *parts)
         byte_gate_destroy(&parts->spools);
         byte_gate_destroy(&parts->results);
     }
-    if (parts->news >= 0) {
-        (void)close(parts->news);
-    }
+    file_close_fd(parts->news);
     mutex_destroy(&parts->limit_mutex);
 }

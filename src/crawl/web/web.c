@@ -43,9 +43,7 @@ static void remove_stale(const ListenAddress *address, const struct sockaddr_sto
         errno == ECONNREFUSED) {
         (void)unlink(address->path);
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    file_close_fd(fd);
 }
 
 static Result tell_name(const ListenAddress *address, int fd, Buffer *name)
@@ -82,9 +80,7 @@ static Result web_socket_open(const ListenAddress *address, int *out, Buffer *na
         (address->is_unix && chmod(address->path, UNIX_MODE) != 0) || listen(fd, BACKLOG) != 0) {
         int code = errno;
         (void)buffer_printf(error, "%s", strerror(code));
-        if (fd >= 0) {
-            (void)close(fd);
-        }
+        file_close_fd(fd);
         return result_of_errno(code);
     }
     *out = fd;

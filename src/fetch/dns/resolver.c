@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "base/core/bounds.h"
+#include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
@@ -753,9 +753,7 @@ void resolver_delete(Resolver *resolver)
     if (resolver->inbox.items != NULL) {
         queue_destroy(&resolver->inbox);
     }
-    if (resolver->epoll >= 0) {
-        (void)close(resolver->epoll);
-    }
+    file_close_fd(resolver->epoll);
     wake_destroy(&resolver->wake);
     free(resolver);
     ares_library_cleanup();

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/core/bounds.h"
+#include "base/memory/file.h"
 #include "base/thread/mutex.h"
 #include "base/thread/thread.h"
 #include "base/core/hash.h"
@@ -47,9 +48,7 @@ Result network_watch_new(NetworkWatch **out, void (*changed)(void *context), voi
     int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (watch == NULL || stop < 0) {
         Result rc = watch == NULL ? RESULT_MEMORY : result_of_errno(errno);
-        if (stop >= 0) {
-            (void)close(stop);
-        }
+        file_close_fd(stop);
         free(watch);
         return rc;
     }
@@ -278,9 +277,7 @@ static Song sing(int stop, const Known *known, unsigned n_known)
     }
     heard = heard || wait_for_one(slots, n);
     for (nfds_t i = 1; i < n; i++) {
-        if (slots[i].fd >= 0) {
-            (void)close(slots[i].fd);
-        }
+        file_close_fd(slots[i].fd);
     }
     if (heard) {
         return SONG_HEARD;

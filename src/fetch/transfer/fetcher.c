@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
+#include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
@@ -674,9 +674,7 @@ void fetcher_delete(Fetcher *fetcher)
     transfer_clock_destroy(&fetcher->clock);
     heap_destroy(&fetcher->turn.paused);
     flights_destroy(&fetcher->flights);
-    if (fetcher->epoll >= 0) {
-        (void)close(fetcher->epoll);
-    }
+    file_close_fd(fetcher->epoll);
     wake_destroy(&fetcher->wake);
     free(fetcher);
 }

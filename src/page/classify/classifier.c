@@ -53,9 +53,7 @@ static Result classify_process_init(ClassifyProcess *process)
 static void close_pair(const int pair[2])
 {
     for (int i = 0; i < 2; i++) {
-        if (pair[i] >= 0) {
-            (void)close(pair[i]);
-        }
+        file_close_fd(pair[i]);
     }
 }
 
@@ -116,9 +114,7 @@ static void classify_process_destroy(ClassifyProcess *process)
 {
     int status = 0;
     classify_process_stop(process, &status);
-    if (process->interrupt >= 0) {
-        (void)close(process->interrupt);
-    }
+    file_close_fd(process->interrupt);
 }
 
 /* Ends the exchange that is under way and all later ones. */

@@ -9,8 +9,6 @@
  * Threads: one. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "parse/html/html_tree_types.h"
 
 /* Whether a Content-Type header says XML that may be XHTML; value may be NULL. */
