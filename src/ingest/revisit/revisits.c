@@ -42,9 +42,7 @@ typedef struct RevisitLine {
  * Threads: ingest, inside the batch's transaction.
  * Errors: RESULT_DAMAGED and those of the tables. */
 
-/* Entries of one sitemap that are looked up at a visit; those behind them are told by the next
- * ones.
- */
+/* Entries of one sitemap that a visit looks up; the next visits take those behind them. */
 #define REVISIT_SIGNALS_MAX 10000u
 
 static Result schedule_page(const RevisitLine *line, const Batch *batch, BatchHost *host,
@@ -112,6 +110,26 @@ static Result revisit_line_admit(const RevisitLine *line, const Batch *batch, Ba
     return schedule_page(line, batch, host, page);
 }
 
+/* Schedules a page that was in the line, unless it was moved or removed since; counts it. */
+static Result revisit_line_schedule(const RevisitLine *line, const Batch *batch, BatchHost *host,
+                                    const RevisitDue *due, Buffer *url, uint64_t *n)
+{
+    RevisitDue now;
+    PageRef page;
+    Result rc = revisit_rows_get(line->table, batch->txn, due->index, &now);
+    if (rc != RESULT_OK || now.time_s != due->time_s) {
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
+    if (page_db_get(line->db, batch->txn, due->index, &page, url) != 0) {
+        return RESULT_DAMAGED;
+    }
+    if (page.level != SCHEDULE_NO_LEVEL) {
+        return RESULT_OK;
+    }
+    *n += 1;
+    return schedule_page(line, batch, host, &page);
+}
+
 /* Schedules the next group of the host's line, if no due page of the host is left in the schedule.
  * url is scratch memory. */
 static Result revisit_line_move_up(const RevisitLine *line, const Batch *batch, BatchHost *host,
@@ -128,22 +146,9 @@ static Result revisit_line_move_up(const RevisitLine *line, const Batch *batch, 
     }
     while (rc == RESULT_OK && n < line->host_share) {
         RevisitDue due;
-        RevisitDue now;
-        PageRef page;
         rc = revisit_rows_line_take(line->table, batch->txn, host->host, &due);
         if (rc == RESULT_OK) {
-            rc = revisit_rows_get(line->table, batch->txn, due.index, &now);
-            if (rc == RESULT_NOT_FOUND || (rc == RESULT_OK && now.time_s != due.time_s)) {
-                rc = RESULT_OK; /* it was moved or removed since */
-                continue;
-            }
-        }
-        if (rc == RESULT_OK && page_db_get(line->db, batch->txn, due.index, &page, url) != 0) {
-            rc = RESULT_DAMAGED;
-        }
-        if (rc == RESULT_OK && page.level == SCHEDULE_NO_LEVEL) {
-            rc = schedule_page(line, batch, host, &page);
-            n++;
+            rc = revisit_line_schedule(line, batch, host, &due, url, &n);
         }
     }
     owe(host, n);
@@ -285,11 +290,9 @@ static bool revisit_visit_is_same(const RevisitNote *a, const RevisitNote *b)
 {
     return a->misses == b->misses && a->has_signal == b->has_signal &&
            a->seen.n_same == b->seen.n_same && a->seen.n_changed == b->seen.n_changed &&
-           !(a->fixed_freq < b->fixed_freq) && !(a->fixed_freq > b->fixed_freq) &&
-           !(a->hint_freq < b->hint_freq) && !(a->hint_freq > b->hint_freq) &&
-           !(a->fresh_until_s < b->fresh_until_s) && !(a->fresh_until_s > b->fresh_until_s) &&
-           !(a->ends_s < b->ends_s) && !(a->ends_s > b->ends_s) && strcmp(a->etag, b->etag) == 0 &&
-           strcmp(a->last_modified, b->last_modified) == 0;
+           a->fixed_freq == b->fixed_freq && a->hint_freq == b->hint_freq &&
+           a->fresh_until_s == b->fresh_until_s && a->ends_s == b->ends_s &&
+           strcmp(a->etag, b->etag) == 0 && strcmp(a->last_modified, b->last_modified) == 0;
 }
 
 /* ---- Revisits ---- */
@@ -328,26 +331,17 @@ struct Revisits {
     uint64_t n_entered;  /* of those */
 };
 
-static WallTime real_wall(void *context)
-{
-    (void)context;
-    return wall_now();
-}
-
-static MonoTime real_mono(void *context)
-{
-    (void)context;
-    return mono_now();
-}
-
 static MonoTime now_mono(const Revisits *revisits)
 {
-    return revisits->options.clock.mono(revisits->options.clock.context);
+    const RevisitClock *clock = &revisits->options.clock;
+    return clock->mono == NULL ? mono_now() : clock->mono(clock->context);
 }
 
 static double now_s(const Revisits *revisits)
 {
-    return (double)revisits->options.clock.wall(revisits->options.clock.context).us / 1e6;
+    const RevisitClock *clock = &revisits->options.clock;
+    WallTime now = clock->wall == NULL ? wall_now() : clock->wall(clock->context);
+    return (double)now.us / 1e6;
 }
 
 static void policy_delete(void *object)
@@ -383,27 +377,24 @@ Result revisits_new(Revisits **out, const RevisitsOptions *options, const Ingest
         freq_rules_delete(options->policy.rules);
         return RESULT_MEMORY;
     }
+    *revisits = (Revisits){
+        .options = *options,
+        .line = {.table = store->revisits,
+                 .db = store->db,
+                 .schedule = store->schedule,
+                 .host_share = options->host_share == 0 ? REVISIT_HOST_SHARE : options->host_share},
+        .url = {.limit = BUFFER_NO_LIMIT},
+        .settling = true,
+        .kept_settling = true};
+    revisits->options.policy.rules = NULL;
     shared_init(&revisits->policies, policy_delete);
     shared_reader_open(&revisits->policy, &revisits->policies);
-    buffer_init(&revisits->url, BUFFER_NO_LIMIT);
     revisit_pricing_init(&revisits->pricing, store->revisits, store->db);
     Result rc = revisits_set_policy(revisits, &options->policy);
     if (rc != RESULT_OK) {
         revisits_delete(revisits);
         return rc;
     }
-    revisits->options = *options;
-    revisits->options.policy.rules = NULL;
-    if (options->clock.wall == NULL) {
-        revisits->options.clock = (RevisitClock){.wall = real_wall, .mono = real_mono};
-    }
-    revisits->line = (RevisitLine){.table = store->revisits,
-                                   .db = store->db,
-                                   .schedule = store->schedule,
-                                   .host_share = options->host_share == 0 ? REVISIT_HOST_SHARE
-                                                                          : options->host_share};
-    revisits->settling = true;
-    revisits->kept_settling = true;
     *out = revisits;
     return RESULT_OK;
 }
@@ -555,18 +546,18 @@ static Result revisits_settle(Revisits *revisits, const Batch *batch, MonoTime u
         rc = settle_page(revisits, batch, index++);
         (void)is_enough(revisits, until);
     }
-    if (rc == RESULT_OK && revisits->settling && index >= n_pages) {
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (revisits->settling && index >= n_pages) {
         revisits->settling = false;
         if (revisits->n_entered > 0) {
             LOG_INFO("revisits", "pages crawled before are visited again", "pages=%llu",
                      (unsigned long long)revisits->n_entered);
         }
     }
-    if (rc == RESULT_OK) {
-        index = revisits->settling ? index : n_pages;
-        rc = revisit_rows_settled_put(revisits->line.table, batch->txn, index);
-    }
-    return rc;
+    return revisit_rows_settled_put(revisits->line.table, batch->txn,
+                                    revisits->settling ? index : n_pages);
 }
 
 /* ---- the chore ---- */
@@ -659,9 +650,7 @@ static void count_visit(Batch *batch, const FetchResult *fetch, const RevisitDue
     batch->visits.visits++;
     batch->visits.not_modified += fetch->answer.status == 304;
     batch->visits.gone += fetch->answer.status == 404 || fetch->answer.status == 410;
-    if (late_s > batch->late_s) {
-        batch->late_s = late_s;
-    }
+    batch->late_s = fmax(batch->late_s, late_s);
 }
 
 Result revisits_learn_numbers(Revisits *revisits, const Batch *batch, ParsedPage *page)
@@ -690,8 +679,7 @@ Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page)
         rc = revisit_rows_get(revisits->line.table, batch->txn, fetch->request.index, &old);
     }
     bool is_visit = rc == RESULT_OK;
-    bool was_asked = fetch->kind == FETCHED_PAGE;
-    if (rc == RESULT_NOT_FOUND && ref.n_crawls == 0 && !was_asked) {
+    if (rc == RESULT_NOT_FOUND && ref.n_crawls == 0 && fetch->kind != FETCHED_PAGE) {
         return RESULT_OK; /* refused, and never crawled */
     }
     if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {

@@ -127,9 +127,7 @@ static Result recover_file(Recovery *recovery, const WarcFile *file, WarcCurrent
         if (fd < 0 || ftruncate(fd, (off_t)end) != 0 || fsync(fd) != 0) {
             rc = warc_files_failed("truncate", recovery->path.text);
         }
-        if (fd >= 0) {
-            (void)close(fd);
-        }
+        file_close_fd(fd);
     }
     if (rc == RESULT_OK) {
         current->file = *file;
@@ -232,9 +230,7 @@ static Result warc_stream_flush(WarcStream *stream, const char *name)
 /* Closes the file; nothing may be pending. */
 static void warc_stream_close(WarcStream *stream)
 {
-    if (stream->fd >= 0) {
-        (void)close(stream->fd);
-    }
+    file_close_fd(stream->fd);
     stream->fd = -1;
     stream->written = 0;
     buffer_trim(&stream->pending, WARC_STREAM_BYTES * 2);

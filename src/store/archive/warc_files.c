@@ -151,10 +151,9 @@ void warc_files_free(WarcFileList *list)
 static Result index_records(WarcReader *reader, const char *filename, uint64_t end, FILE *out)
 {
     WarcRecord record;
-    Buffer line;
+    Buffer line = {.limit = BUFFER_NO_LIMIT};
     uint64_t at = 0;
     Result rc = RESULT_OK;
-    buffer_init(&line, BUFFER_NO_LIMIT);
     while (rc == RESULT_OK && at < end) {
         rc = warc_reader_next(reader, &record);
         if (rc == RESULT_NOT_FOUND) {

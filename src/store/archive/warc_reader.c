@@ -370,8 +370,7 @@ Result warc_reader_check(WarcReader *reader, const WarcRecord *record)
     }
     if (rc == RESULT_OK && record->type == WARC_RESPONSE && record->is_http) {
         /* A header that agrees with its body comes out of the writer's own repair unchanged. */
-        Buffer mended;
-        buffer_init(&mended, RECORD_LIMIT);
+        Buffer mended = {.limit = RECORD_LIMIT};
         WarcBytes header = warc_bytes(record->block.bytes, record->http.header_length);
         rc = warc_http_response(header, record->payload,
                                 truncated ? WARC_TRUNCATED_UNSPECIFIED : WARC_WHOLE, &mended);
@@ -434,11 +433,17 @@ void warc_answer_destroy(WarcAnswer *answer)
 }
 
 /* Reads the record that the index names, and checks that it is the one. */
-static Result warc_load_read_capture(WarcReader *reader, const CdxjCapture *capture, WarcBytes url,
-                                     WarcRecord *record)
+static Result warc_load_read_capture(WarcReader **out, const char *directory,
+                                     const CdxjCapture *capture, WarcBytes url, WarcRecord *record)
 {
+    *record = (WarcRecord){.offset = 0};
+    Result rc = warc_reader_open_in(out, directory, capture->filename);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    WarcReader *reader = *out;
     warc_reader_seek(reader, capture->offset);
-    Result rc = warc_reader_next(reader, record);
+    rc = warc_reader_next(reader, record);
     if (rc == RESULT_OK) {
         rc = warc_reader_check(reader, record);
     }
@@ -493,10 +498,9 @@ static bool take_original(void *context, const CdxjEntry *entry)
 static Result search_original(const char *directory, WarcBytes uri, WallTime date,
                               OriginalSearch *search)
 {
-    *search->capture = (CdxjCapture){.offset = 0};
     (void)wall_format_seconds(date, search->timestamp);
-    Result rc = cdxj_find(directory, uri.bytes, uri.length, take_original, search);
-    return rc == RESULT_OK && search->capture->filename[0] == '\0' ? RESULT_NOT_FOUND : rc;
+    return cdxj_find_capture(directory, uri.bytes, uri.length, take_original, search,
+                             search->capture);
 }
 
 Result warc_load_payload(const char *directory, const char *url, size_t length, WallTime date,
@@ -537,15 +541,13 @@ Result warc_load_original(const char *directory, const WarcRecord *revisit, Warc
     WarcBytes uri = warc_bytes("", 0);
     CdxjCapture capture;
     WarcReader *reader = NULL;
-    WarcRecord record = {.offset = 0};
+    WarcRecord record;
     Result rc = warc_load_find_original(directory, revisit, &capture);
-    if (rc == RESULT_OK) {
-        (void)warc_record_field(revisit, "warc-refers-to-target-uri", &uri);
-        rc = warc_reader_open_in(&reader, directory, capture.filename);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    if (rc == RESULT_OK) {
-        rc = warc_load_read_capture(reader, &capture, uri, &record);
-    }
+    (void)warc_record_field(revisit, "warc-refers-to-target-uri", &uri);
+    rc = warc_load_read_capture(&reader, directory, &capture, uri, &record);
     if (rc == RESULT_OK) {
         WarcBytes truncated;
         answer->truncated = warc_record_field(&record, "warc-truncated", &truncated);
@@ -559,15 +561,13 @@ Result warc_load_capture(const char *directory, const CdxjCapture *capture, cons
                          size_t length, WarcAnswer *answer)
 {
     WarcReader *reader = NULL;
-    WarcRecord record = {.offset = 0};
+    WarcRecord record;
     WarcBytes truncated;
     WarcBytes usage = warc_bytes("", 0);
     buffer_reset(&answer->header);
     buffer_reset(&answer->body);
-    Result rc = warc_reader_open_in(&reader, directory, capture->filename);
-    if (rc == RESULT_OK) {
-        rc = warc_load_read_capture(reader, capture, warc_bytes(url, length), &record);
-    }
+    Result rc =
+        warc_load_read_capture(&reader, directory, capture, warc_bytes(url, length), &record);
     if (rc == RESULT_OK && record.is_http) {
         rc = buffer_append(&answer->header, record.block.bytes, record.http.header_length);
     }

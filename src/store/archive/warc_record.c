@@ -86,38 +86,26 @@ static void warc_group_reset(WarcGroup *group)
 
 /* ---- one record ---- */
 
-/* The header goes into the record buffer, with room for the block behind it. */
-static Result append_head(WarcRecorder *recorder, const WarcHead *head)
+/* Appends one compressed record to out. On failure out is as before. */
+static Result append_record(WarcRecorder *recorder, const WarcHead *head, Buffer *out)
 {
+    Buffer *record = &recorder->record;
     WarcDigest block = {{0}};
-    size_t block_bytes = head->block_head.length + head->block_tail.length + 4;
     Result rc = RESULT_OK;
     if (head->block != NULL) {
         block = *head->block;
     } else {
         rc = warc_hasher_digest(recorder->hasher, head->block_head, head->block_tail, &block);
     }
-    if (rc == RESULT_OK) {
-        rc = buffer_reserve(&recorder->record, warc_head_bound(head) + block_bytes);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    if (rc == RESULT_OK) {
-        warc_head_put(&recorder->record, head, &block);
-    }
-    return rc;
-}
-
-/* Appends one compressed record to out. On failure out is as before. */
-static Result append_record(WarcRecorder *recorder, const WarcHead *head, Buffer *out)
-{
-    Buffer *record = &recorder->record;
     buffer_trim(record, KEEP_BYTES);
-    Result rc = append_head(recorder, head); /* reserves the room for the rest, too */
-    if (rc == RESULT_OK) {
-        buffer_append(record, head->block_head.bytes, head->block_head.length);
-        buffer_append(record, head->block_tail.bytes, head->block_tail.length);
-        buffer_append(record, "\r\n\r\n", 4);
-        rc = buffer_end(record, 0);
-    }
+    warc_head_put(record, head, &block);
+    buffer_append(record, head->block_head.bytes, head->block_head.length);
+    buffer_append(record, head->block_tail.bytes, head->block_tail.length);
+    buffer_append(record, "\r\n\r\n", 4);
+    rc = buffer_end(record, 0);
     return rc == RESULT_OK
                ? warc_compressor_append(recorder->compressor, record->data, record->length, out)
                : rc;

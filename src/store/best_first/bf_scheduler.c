@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
 #include "store/best_first/bf_state.h"
 #include "store/page_tables/page_reader.h"
 
@@ -17,23 +18,13 @@
 typedef struct BFChanges {
     ScheduleChange *items;
     size_t n;
-    size_t capacity;
 } BFChanges;
 
 static Result bf_changes_add(BFChanges *changes, uint32_t host, BFOrder order, unsigned from,
                              unsigned to)
 {
-    if (changes->n == changes->capacity) {
-        size_t capacity = changes->capacity == 0 ? 256 : changes->capacity * 2;
-        ScheduleChange *items = reallocarray(changes->items, capacity, sizeof *items);
-        if (items == NULL) {
-            return RESULT_MEMORY;
-        }
-        changes->items = items;
-        changes->capacity = capacity;
-    }
-    changes->items[changes->n++] = schedule_move(host, from, to, bf_order_value(order));
-    return RESULT_OK;
+    ScheduleChange change = schedule_move(host, from, to, bf_order_value(order));
+    return array_add(&changes->items, &changes->n, sizeof change, &change);
 }
 
 /* ---- Life ---- */
@@ -668,7 +659,7 @@ static Result bf_reload_page(BFScheduler *sch, MDB_txn *txn, PageRef *page)
 /* Reloads pages from *first on in one transaction; *first moves on. *is_end: it was the last. */
 static BFSchedulerError bf_reload_some(BFScheduler *sch, uint64_t *first, bool *is_end)
 {
-    Buffer url;
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     MDB_txn *txn = NULL;
     BFSchedulerError code = bf_begin(sch, &txn);
     if (code != bf_scheduler_error_ok) {
@@ -677,7 +668,6 @@ static BFSchedulerError bf_reload_some(BFScheduler *sch, uint64_t *first, bool *
     uint64_t n_pages = page_db_n_pages(sch->page_db, txn);
     uint64_t end = n_pages - *first < BF_RELOAD_AT_ONCE ? n_pages : *first + BF_RELOAD_AT_ONCE;
     Result rc = RESULT_OK;
-    buffer_init(&url, BUFFER_NO_LIMIT);
     for (uint64_t index = *first; rc == RESULT_OK && index < end; index++) {
         PageRef page;
         bool is_read = page_db_get(sch->page_db, txn, index, &page, &url) == page_db_error_ok;

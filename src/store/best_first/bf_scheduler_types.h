@@ -6,8 +6,6 @@
 #ifndef STORE_BEST_FIRST_BF_SCHEDULER_TYPES_H
 #define STORE_BEST_FIRST_BF_SCHEDULER_TYPES_H
 
-#include <stdint.h>
-
 #include "base/thread/timekeeper.h"
 #include "store/pages/page_db.h"
 #include "store/records/page_request.h"

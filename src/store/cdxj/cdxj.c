@@ -251,8 +251,7 @@ Result cdxj_parse(WarcBytes line, Buffer *scratch, CdxjEntry *entry)
 
 typedef struct Search {
     const char *directory;
-    bool all; /* whatever the URL; otherwise: */
-    WarcBytes url;
+    WarcBytes url; /* bytes NULL: whatever it is */
     Buffer prefix; /* key and a blank */
     Buffer scratch;
     CdxjFound found;
@@ -284,9 +283,9 @@ static void cdxj_report(Search *search, const char *line, const char *end)
     if (rc != RESULT_OK) {
         return;
     }
-    bool is_wanted =
-        search->all || (entry.url.length == search->url.length &&
-                        memcmp(entry.url.bytes, search->url.bytes, entry.url.length) == 0);
+    bool is_wanted = search->url.bytes == NULL ||
+                     (entry.url.length == search->url.length &&
+                      memcmp(entry.url.bytes, search->url.bytes, entry.url.length) == 0);
     if (is_wanted) {
         search->stop = !search->found(search->context, &entry);
     }
@@ -347,11 +346,18 @@ static Result cdxj_search_file(void *context, const char *name)
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
+static Search cdxj_search_for(CdxjFound found, void *context)
+{
+    return (Search){.found = found,
+                    .context = context,
+                    .prefix = {.limit = BUFFER_NO_LIMIT},
+                    .scratch = {.limit = BUFFER_NO_LIMIT}};
+}
+
 /* Looks at every line whose key begins with the prefix of the search, which is destroyed. */
 static Result cdxj_search(Search *search, const char *directory)
 {
     Result rc = buffer_end(&search->prefix, 0);
-    buffer_init(&search->scratch, BUFFER_NO_LIMIT);
     if (rc == RESULT_OK) {
         search->directory = directory;
         rc = file_walk(directory, cdxj_search_file, search);
@@ -364,8 +370,8 @@ static Result cdxj_search(Search *search, const char *directory)
 Result cdxj_find(const char *directory, const char *url, size_t length, CdxjFound found,
                  void *context)
 {
-    Search search = {.url = warc_bytes(url, length), .found = found, .context = context};
-    buffer_init(&search.prefix, BUFFER_NO_LIMIT);
+    Search search = cdxj_search_for(found, context);
+    search.url = warc_bytes(url, length);
     if (surt_append(&search.prefix, url, length) != RESULT_OK) {
         return RESULT_MEMORY;
     }
@@ -373,17 +379,23 @@ Result cdxj_find(const char *directory, const char *url, size_t length, CdxjFoun
     return cdxj_search(&search, directory);
 }
 
+Result cdxj_find_capture(const char *directory, const char *url, size_t length, CdxjFound found,
+                         void *context, CdxjCapture *capture)
+{
+    *capture = (CdxjCapture){.offset = 0};
+    Result rc = cdxj_find(directory, url, length, found, context);
+    return rc == RESULT_OK && capture->filename[0] == '\0' ? RESULT_NOT_FOUND : rc;
+}
+
 Result cdxj_walk(const char *directory, CdxjFound found, void *context)
 {
-    Search search = {.all = true, .found = found, .context = context};
-    buffer_init(&search.prefix, BUFFER_NO_LIMIT);
+    Search search = cdxj_search_for(found, context);
     return cdxj_search(&search, directory);
 }
 
 Result cdxj_walk_rendered(const char *directory, CdxjFound found, void *context)
 {
-    Search search = {.all = true, .found = found, .context = context};
-    buffer_init(&search.prefix, BUFFER_NO_LIMIT);
+    Search search = cdxj_search_for(found, context);
     buffer_append_string(&search.prefix, CDXJ_RENDERED);
     return cdxj_search(&search, directory);
 }
@@ -431,9 +443,7 @@ Result cdxj_newest(const char *directory, const char *url, size_t length, bool r
                    CdxjCapture *capture)
 {
     Newest newest = {.capture = capture, .revisits = revisits};
-    *capture = (CdxjCapture){.offset = 0};
-    Result rc = cdxj_find(directory, url, length, keep_newest, &newest);
-    return rc == RESULT_OK && capture->filename[0] == '\0' ? RESULT_NOT_FOUND : rc;
+    return cdxj_find_capture(directory, url, length, keep_newest, &newest, capture);
 }
 
 #define NOT_MODIFIED 304u /* confirms what was there */
@@ -471,9 +481,7 @@ Result cdxj_of_visit(const char *directory, const char *url, size_t length, int3
                      WallTime time, CdxjCapture *capture)
 {
     OfVisit of = {.capture = capture, .status = status, .time = time};
-    *capture = (CdxjCapture){.offset = 0};
-    Result rc = cdxj_find(directory, url, length, keep_of_visit, &of);
-    return rc == RESULT_OK && capture->filename[0] == '\0' ? RESULT_NOT_FOUND : rc;
+    return cdxj_find_capture(directory, url, length, keep_of_visit, &of, capture);
 }
 
 /* ---- sorting ---- */

@@ -91,6 +91,11 @@ typedef struct CdxjCapture {
     bool revisit;
 } CdxjCapture;
 
+/* Calls found as cdxj_find does; it keeps its choice in *capture. RESULT_NOT_FOUND: it has chosen
+ * none. */
+Result cdxj_find_capture(const char *directory, const char *url, size_t length, CdxjFound found,
+                         void *context, CdxjCapture *capture);
+
 /* Puts the capture of a line in place of an older one, or of none; false: it stays. */
 bool cdxj_capture_take(CdxjCapture *capture, const CdxjEntry *entry);
 /* The newest capture of url in directory. A revisit counts only when revisits is true.

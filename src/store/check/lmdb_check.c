@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <lmdb.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/core/hash.h"
 #include "base/memory/array.h"
@@ -96,8 +95,7 @@ static int sources_compare(const void *left, const void *right)
 
 static Result dedup_sources_find(DedupSources *sources, const char *words, Buffer *error)
 {
-    *sources = (DedupSources){.n = 0};
-    buffer_init(&sources->stamps, BUFFER_NO_LIMIT);
+    *sources = (DedupSources){.stamps = {.limit = BUFFER_NO_LIMIT}};
     char *copy = strdup(words);
     char *rest = NULL;
     if (copy == NULL) {
@@ -626,9 +624,7 @@ void dedup_index_close(DedupIndex *index)
              (uint64_t)atomic_load(&index->found));
     const int files[] = {index->payloads.file, index->urls.file, index->originals};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        if (files[i] >= 0) {
-            (void)close(files[i]);
-        }
+        file_close_fd(files[i]);
     }
     free(index);
 }
@@ -640,13 +636,6 @@ uint64_t dedup_index_count(const DedupIndex *index)
 
 /* ---- looking up ---- */
 
-static int dedup_compare(const void *key, const void *entry)
-{
-    uint64_t a = *(const uint64_t *)key;
-    uint64_t b = ((const DedupEntry *)entry)->key;
-    return (a > b) - (a < b);
-}
-
 static Result dedup_find_place(const DedupTable *table, uint64_t key, uint64_t *place)
 {
     DedupPage page = {.overflows = 1};
@@ -657,7 +646,7 @@ static Result dedup_find_place(const DedupTable *table, uint64_t key, uint64_t *
         if (rc != RESULT_OK || page.n > PAGE_ENTRIES) {
             return rc == RESULT_OK ? RESULT_DAMAGED : rc;
         }
-        entry = bsearch(&key, page.entries, page.n, sizeof *entry, dedup_compare);
+        entry = array_find(page.entries, page.n, sizeof *entry, ARRAY_KEY(DedupEntry, key), key);
     }
     if (entry == NULL) {
         return RESULT_NOT_FOUND;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
 #include "store/drum/drum_merge.h"
 
 /* What drum_open does with the bucket files of an earlier run.
@@ -78,9 +79,7 @@ static Result cut_uncommitted(const Recover *recover, uint64_t number)
         recovery->damaged_bytes += bytes - (uint64_t)status.st_size;
         recovery->damaged_elements++;
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    file_close_fd(fd);
     return rc;
 }
 
@@ -228,18 +227,12 @@ struct Drum {
 
 static void complete_options(DrumOptions *options)
 {
-    if (options->buckets == 0) {
-        options->buckets = 16;
-    }
-    if (options->array_bytes == 0) {
-        options->array_bytes = (size_t)128 << 10;
-    }
-    if (options->bucket_bytes == 0) {
-        options->bucket_bytes = (size_t)8 << 20;
-    }
-    if (options->auxiliary_bytes == 0) {
-        options->auxiliary_bytes = 8 * options->bucket_bytes;
-    }
+    const DrumOptions given = *options;
+    options->buckets = given.buckets == 0 ? 16 : given.buckets;
+    options->array_bytes = given.array_bytes == 0 ? (size_t)128 << 10 : given.array_bytes;
+    options->bucket_bytes = given.bucket_bytes == 0 ? (size_t)8 << 20 : given.bucket_bytes;
+    options->auxiliary_bytes =
+        given.auxiliary_bytes == 0 ? 8 * options->bucket_bytes : given.auxiliary_bytes;
 }
 
 const char *drum_problem(const DrumOptions *given)
@@ -292,9 +285,7 @@ static void drum_free(Drum *drum)
         drum->sealed = next;
     }
     drum_file_delete(drum->collecting);
-    if (drum->directory >= 0) {
-        (void)close(drum->directory);
-    }
+    file_close_fd(drum->directory);
     free(drum->arrays);
     free(drum->arrays_room);
     free(drum);
@@ -518,11 +509,13 @@ Result drum_check_update_with(Drum *drum, DrumKey key, DrumBytes value, DrumByte
 
 static Result flush_arrays(Drum *drum)
 {
-    Result rc = RESULT_OK;
-    for (unsigned b = 0; rc == RESULT_OK && b < drum->options.buckets; b++) {
-        rc = flush_array(drum, b);
+    for (unsigned b = 0; b < drum->options.buckets; b++) {
+        Result rc = flush_array(drum, b);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc;
+    return RESULT_OK;
 }
 
 Result drum_persist(Drum *drum)
@@ -634,18 +627,15 @@ Result drum_synchronize(Drum *drum)
     if (drum->merging) {
         return RESULT_LOCKED;
     }
+    DrumMerge *merge = NULL;
     Result rc = drum_seal(drum);
     while (rc == RESULT_OK && drum->sealed != NULL) {
-        DrumMerge *merge;
         rc = drum_merge_begin(drum, &merge);
         if (rc != RESULT_OK) {
             return rc;
         }
         rc = drum_merge_run(merge);
-        Result ended = drum_merge_end(drum, merge);
-        if (rc == RESULT_OK) {
-            rc = ended;
-        }
+        rc = result_first(rc, drum_merge_end(drum, merge));
         if (rc == RESULT_OK) {
             rc = drum_seal(drum);
         }
@@ -718,8 +708,7 @@ static Result walk_elements(const Walk *walk, const DrumFile *file, const DrumBl
     const uint8_t *at = walk->keys;
     const uint8_t *end = at + block->keys_bytes;
     size_t left = block->auxiliary_bytes;
-    Result rc = RESULT_OK;
-    for (uint32_t i = 0; rc == RESULT_OK && i < block->elements; i++) {
+    for (uint32_t i = 0; i < block->elements; i++) {
         DrumElement element;
         at = drum_element_decode(at, end, file->keys, &element);
         if (at == NULL || element.auxiliary_length > left) {
@@ -728,9 +717,12 @@ static Result walk_elements(const Walk *walk, const DrumFile *file, const DrumBl
         left -= element.auxiliary_length;
         DrumBytes auxiliary = {element.has_auxiliary ? walk->auxiliaries + left : NULL,
                                element.auxiliary_length};
-        rc = walk->visit(walk->context, file->generation, &element.key, auxiliary);
+        Result rc = walk->visit(walk->context, file->generation, &element.key, auxiliary);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc;
+    return RESULT_OK;
 }
 
 static Result walk_block(Walk *walk, const DrumFile *file, const DrumBlock *block)
@@ -798,9 +790,7 @@ Result drum_walk(const char *path, DrumProgress from, DrumPosition committed, Dr
         rc = drum_walk_file(&walk, directory, n,
                             n == committed.generation ? committed.bytes : UINT64_MAX);
     }
-    if (directory >= 0) {
-        (void)close(directory);
-    }
+    file_close_fd(directory);
     free(walk.keys);
     free(walk.auxiliaries);
     return rc;

@@ -26,9 +26,7 @@ Result drum_generations_list_files(int directory, uint64_t **numbers, size_t *n)
     DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
     if (stream == NULL) {
         int error = errno;
-        if (fd >= 0) {
-            (void)close(fd);
-        }
+        file_close_fd(fd);
         return result_of_errno(error);
     }
     Buffer found = {.limit = BUFFER_NO_LIMIT};
@@ -197,9 +195,7 @@ DrumFile *drum_file_new(int directory, uint64_t generation, DrumKeys keys, uint3
 void drum_file_delete(DrumFile *file)
 {
     if (file != NULL) {
-        if (file->fd >= 0) {
-            (void)close(file->fd);
-        }
+        file_close_fd(file->fd);
         free(file->blocks);
         free(file);
     }

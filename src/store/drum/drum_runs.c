@@ -140,9 +140,7 @@ static Result runs_reader_open(const Runs *runs, RunsReader *reader, uint64_t nu
 
 static void runs_reader_close(RunsReader *reader)
 {
-    if (reader->fd >= 0) {
-        (void)close(reader->fd);
-    }
+    file_close_fd(reader->fd);
     reader->fd = -1;
     buffer_destroy(&reader->block);
 }
@@ -556,9 +554,7 @@ void drum_runs_close(DrumRepository *interface)
         runs_reader_close(&runs->readers[i]);
     }
     buffer_destroy(&runs->block);
-    if (runs->directory >= 0) {
-        (void)close(runs->directory);
-    }
+    file_close_fd(runs->directory);
     free(runs->path);
     free(runs);
 }

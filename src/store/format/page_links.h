@@ -19,7 +19,6 @@
 #pragma once
 
 #include <lmdb.h>
-#include <stdbool.h>
 
 #include "base/core/varint.h"
 #include "base/memory/buffer.h"

@@ -7,9 +7,6 @@
 #define STORE_FREQUENCY_FREQ_SCHEDULER_TYPES_H
 
 #include <lmdb.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "store/frequency/freq_rules.h"

@@ -56,9 +56,7 @@ int lmdb_env_enter(MDB_env *env, const char *path, unsigned flags, mdb_mode_t mo
         (void)flock(folder, LOCK_SH);
     }
     int rc = mdb_env_open(env, path, flags, mode);
-    if (folder >= 0) {
-        (void)close(folder);
-    }
+    file_close_fd(folder);
     return rc;
 }
 
@@ -87,9 +85,7 @@ int lmdb_env_copy(MDB_env *env, const char *folder, unsigned flags)
     if (rc == 0 && (fd < 0 || fsync(fd) != 0 || file_sync_folder(folder) != RESULT_OK)) {
         rc = EIO;
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    file_close_fd(fd);
     return rc;
 }
 

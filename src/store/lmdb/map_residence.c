@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
+
 #define LINE_BYTES    512
 #define LOOK_UP_BYTES ((size_t)8 << 20)
 #define SMALL_BUDGET  ((size_t)160 << 20) /* a fifth of it is soon full: every other look-up */
@@ -75,9 +77,7 @@ bool map_residence_is_bound(const MapResidence *residence)
 void map_residence_close(MapResidence *residence)
 {
     int file = atomic_exchange(&residence->statm, 0) - 1;
-    if (file >= 0) {
-        (void)close(file);
-    }
+    file_close_fd(file);
 }
 
 /* Resident and mapped from files, in bytes: the second and third figure of statm. */

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
+
 #define MMAP_ARRAY_FILE_MODE 0600
 
 static MMapArrayError mmap_array_fail(MMapArray *marr, MMapArrayError code, const char *what,
@@ -109,9 +111,7 @@ static MMapArrayError map(MMapArray *marr)
 
 static void mmap_array_dispose(MMapArray *marr)
 {
-    if (marr->fd >= 0) {
-        (void)close(marr->fd);
-    }
+    file_close_fd(marr->fd);
     error_delete(marr->error);
     free(marr->path);
     free(marr);

@@ -26,9 +26,6 @@
 
 #include <lmdb.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/core/error.h"
 #include "base/thread/mutex.h"

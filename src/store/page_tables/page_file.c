@@ -228,9 +228,7 @@ size_t page_file_pack(PageDBStore *store, const char *directory)
     (void)file_path(&path, "%s/data.mdb.new", directory);
     int to = open(path.text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, LMDB_FILE_MODE);
     bool copied = to >= 0 && page_file_copy(store->env, f.fd, to);
-    if (to >= 0) {
-        (void)close(to);
-    }
+    file_close_fd(to);
     if (!copied) {
         (void)unlink(path.text);
     }
@@ -265,12 +263,8 @@ void page_file_replace(const char *directory, size_t as_of)
     } else {
         (void)unlink(copy.text);
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    if (folder >= 0) {
-        (void)close(folder);
-    }
+    file_close_fd(fd);
+    file_close_fd(folder);
 }
 
 bool page_file_is_full(PageDBStore *store)

@@ -116,9 +116,7 @@ static int create_file(PageDB *db, const char *file)
     if (rc == 0 && (stat(file, &st) != 0 || st.st_size == 0)) {
         rc = create_env(db, file_path(&path, "%s/data.mdb.new", db->path), file);
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    file_close_fd(fd);
     return rc;
 }
 
@@ -337,9 +335,7 @@ static bool page_db_open_address_space_has(size_t bytes)
 {
     int file = memfd_create("probe", MFD_CLOEXEC);
     void *probe = file < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ, MAP_SHARED, file, 0);
-    if (file >= 0) {
-        (void)close(file);
-    }
+    file_close_fd(file);
     return probe != MAP_FAILED && munmap(probe, bytes) == 0;
 }
 

@@ -7,9 +7,6 @@
 #define STORE_PAGES_PAGE_DB_TYPES_H
 
 #include <lmdb.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "base/memory/buffer.h"

@@ -12,9 +12,6 @@
 #define STORE_PAGES_PAGE_STREAM_H
 
 #include <lmdb.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "store/pages/page_db_types.h"
 

@@ -33,8 +33,6 @@
 #define STORE_RANK_HITS_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "base/thread/mutex.h"
 #include "store/rank/link_graph.h"

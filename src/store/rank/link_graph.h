@@ -26,8 +26,6 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "store/lmdb/mmap_array.h"
 #include "store/records/link_stream.h"

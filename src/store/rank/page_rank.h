@@ -31,7 +31,6 @@
 #define STORE_RANK_PAGE_RANK_H
 
 #include <stdatomic.h>
-#include <stddef.h>
 
 #include "base/thread/mutex.h"
 #include "store/rank/link_graph.h"

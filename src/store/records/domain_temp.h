@@ -20,9 +20,6 @@
 #ifndef STORE_RECORDS_DOMAIN_TEMP_H
 #define STORE_RECORDS_DOMAIN_TEMP_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/thread/mutex.h"
 
 typedef struct DomainTempEntry {

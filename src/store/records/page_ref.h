@@ -9,8 +9,6 @@
 #define STORE_RECORDS_PAGE_REF_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "store/records/crawled_page.h"
 

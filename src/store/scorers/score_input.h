@@ -10,7 +10,6 @@
 #define STORE_SCORERS_SCORE_INPUT_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #include "store/rank/link_graph.h"
 #include "store/pages/page_db.h"

@@ -14,8 +14,6 @@
 #define STORE_SCORERS_SCORER_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "store/records/page_info.h"
 

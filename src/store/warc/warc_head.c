@@ -1,6 +1,5 @@
 #include "store/warc/warc_head.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* ---- Names and paths of WARC files ---- */
@@ -100,38 +99,12 @@ void warc_original_destroy(WarcOriginal *original)
 
 /* ---- The header of a WARC record, from what the record says about itself ---- */
 
-/* Of a record header, without the values that warc_head_bound counts. */
-#define HEAD_BYTES ((size_t)1536)
-
-static size_t warc_head_length_of(const char *string)
-{
-    return string == NULL ? 0 : strlen(string);
-}
-
-size_t warc_head_bound(const WarcHead *head)
-{
-    return HEAD_BYTES + head->uri.length + warc_head_length_of(head->ip) +
-           warc_head_length_of(head->content_type) + warc_head_length_of(head->protocol) +
-           warc_head_length_of(head->tls) + warc_head_length_of(head->cipher) +
-           warc_head_length_of(head->usage) + warc_head_length_of(head->filename) +
-           warc_head_length_of(head->profile) + warc_head_length_of(head->truncated) +
-           (head->refers_to == NULL ? 0 : head->refers_to->uri.length);
-}
-
-/* These append within the room that warc_head_bound has reserved. */
-static void warc_head_put_one(Buffer *out, const char *bytes, size_t length)
-{
-    assert(length < out->capacity - out->length);
-    memcpy(out->data + out->length, bytes, length);
-    out->length += length;
-}
-
-#define PUT_NAME(out, name) warc_head_put_one((out), name ": ", sizeof(name ": ") - 1)
+#define PUT_NAME(out, name) (void)buffer_append((out), name ": ", sizeof(name ": ") - 1)
 
 static void put_value(Buffer *out, const char *bytes, size_t length)
 {
-    warc_head_put_one(out, bytes, length);
-    warc_head_put_one(out, "\r\n", 2);
+    (void)buffer_append(out, bytes, length);
+    (void)buffer_append(out, "\r\n", 2);
 }
 
 /* A field whose NULL value leaves it out. */
@@ -174,7 +147,7 @@ static void put_refers_to(Buffer *out, const WarcOriginal *original)
 void warc_head_put(Buffer *out, const WarcHead *head, const WarcDigest *block)
 {
     char date[CLOCK_TEXT_BYTES];
-    warc_head_put_one(out, "WARC/1.1\r\n", 10);
+    (void)buffer_append(out, "WARC/1.1\r\n", 10);
     PUT_STRING(out, "WARC-Type", warc_type_name(head->type));
     PUT_NAME(out, "WARC-Record-ID");
     put_id(out, head->id);
@@ -211,5 +184,5 @@ void warc_head_put(Buffer *out, const WarcHead *head, const WarcDigest *block)
     PUT_STRING(out, "Content-Type", head->content_type);
     PUT_NAME(out, "Content-Length");
     (void)buffer_append_number(out, (int64_t)(head->block_head.length + head->block_tail.length));
-    warc_head_put_one(out, "\r\n\r\n", 4);
+    (void)buffer_append(out, "\r\n\r\n", 4);
 }

@@ -74,8 +74,6 @@ typedef struct WarcHead {
     WarcBytes block_tail;
 } WarcHead;
 
-/* At least as many bytes as the header will have. */
-size_t warc_head_bound(const WarcHead *head);
-/* Appends the header, the empty line behind it included, to room that was reserved. block: the
- * digest of the block. */
+/* Appends the header, the empty line behind it included; buffer_end says whether all of it is
+ * there. block: the digest of the block. */
 void warc_head_put(Buffer *out, const WarcHead *head, const WarcDigest *block);

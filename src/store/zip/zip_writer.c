@@ -315,9 +315,7 @@ void zip_writer_abandon(ZipWriter *writer)
     if (writer == NULL) {
         return;
     }
-    if (writer->fd >= 0) {
-        (void)close(writer->fd);
-    }
+    file_close_fd(writer->fd);
     if (writer->deflates) {
         (void)deflateEnd(&writer->deflate);
     }
