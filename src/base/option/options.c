@@ -832,25 +832,24 @@ static Result options_ini_load(Options *options, const char *path, unsigned dept
                             INI_INCLUDE_DEPTH);
         return RESULT_INVALID;
     }
-    IniFile file = {
-        .options = options, .path = path, .depth = depth, .is_own = is_own, .error = error};
-    buffer_init(&file.value, BUFFER_NO_LIMIT);
-    buffer_init(&file.remark, 4096);
+    IniFile file = {.options = options,
+                    .path = path,
+                    .depth = depth,
+                    .is_own = is_own,
+                    .error = error,
+                    .value = {.limit = BUFFER_NO_LIMIT},
+                    .remark = {.limit = 4096}};
     file.lines = calloc(options->n_specs, sizeof *file.lines);
     file.stream = fopen(path, "re");
-    if (file.stream == NULL) {
-        int code = errno;
-        buffer_destroy(&file.remark);
-        free(file.lines);
-        return result_of_errno(code);
-    }
     struct stat st;
+    if (file.stream == NULL) {
+        file.result = result_of_errno(errno);
+        goto done;
+    }
     if (fstat(fileno(file.stream), &st) == 0 && S_ISDIR(st.st_mode)) {
         (void)buffer_printf(error, "%s: is a directory, not a file of options\n", path);
-        (void)fclose(file.stream);
-        buffer_destroy(&file.remark);
-        free(file.lines);
-        return RESULT_INVALID;
+        file.result = RESULT_INVALID;
+        goto done;
     }
     /* inih goes on after a line it does not understand and returns the first such line. */
     int bad = ini_parse_stream(next_piece, &file, on_assignment, &file);
@@ -864,7 +863,10 @@ static Result options_ini_load(Options *options, const char *path, unsigned dept
     if (ferror(file.stream) && file.result == RESULT_OK) {
         file.result = RESULT_IO;
     }
-    (void)fclose(file.stream);
+done:
+    if (file.stream != NULL) {
+        (void)fclose(file.stream);
+    }
     free(file.text);
     free(file.piece_lines);
     free(file.section);

@@ -218,21 +218,16 @@ static Result text_file(ForgetTexts *texts, const char *name)
 }
 
 /* The operator's own, and what is not text or is made anew with each start. */
-static bool text_is_ours(const char *name)
+static Result text_visit(void *texts, const char *name)
 {
     static const char *const others[] = {"config.ini",    "in-force.ini", "lock",
                                          "crawl.pending", "status.json",  EDICTS_FILE};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(name, others[i]) == 0) {
-            return false;
+            return RESULT_OK;
         }
     }
-    return true;
-}
-
-static Result text_visit(void *texts, const char *name)
-{
-    return text_is_ours(name) ? text_file(texts, name) : RESULT_OK;
+    return text_file(texts, name);
 }
 
 static Result forget_texts(ForgetTexts *texts)

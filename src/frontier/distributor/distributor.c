@@ -288,6 +288,17 @@ static void wake_capped(Distributor *distributor, MDB_txn *txn, const CommitNoti
     }
 }
 
+/* It is forgotten as soon as nothing of it is on its way; it may be waiting for a retry. */
+static void notice_reader_retire(Distributor *distributor, VisitState *visit_state, MonoTime now)
+{
+    visit_state->distributor.retired = true;
+    visit_home_recall(distributor, visit_state);
+    if (heap_holds(&visit_state->distributor.by_purge)) {
+        heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
+        visit_home_rest(distributor, visit_state, now);
+    }
+}
+
 /* Its visit state still says that it was given up: another one takes its place. True when that has
  * to wait. */
 static bool is_in_the_way(Distributor *distributor, const CommitHost *host, MonoTime now)
@@ -301,14 +312,9 @@ static bool is_in_the_way(Distributor *distributor, const CommitHost *host, Mono
         visit_home_forget(distributor, visit_state);
         return false;
     }
-    visit_state->distributor.retired = true;
     visit_state->distributor.revived = true;
     visit_state->distributor.revived_level = host->level;
-    visit_home_recall(distributor, visit_state); /* it may be waiting for a retry */
-    if (heap_holds(&visit_state->distributor.by_purge)) {
-        heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
-        visit_home_rest(distributor, visit_state, now);
-    }
+    notice_reader_retire(distributor, visit_state, now);
     return true;
 }
 
@@ -357,13 +363,8 @@ static void notice_reader_drop_host(Distributor *distributor, uint32_t host, Mon
         }
         return;
     }
-    visit_state->distributor.retired = true;
     visit_state->distributor.awaited = is_awaited;
-    visit_home_recall(distributor, visit_state);
-    if (heap_holds(&visit_state->distributor.by_purge)) {
-        heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
-        visit_home_rest(distributor, visit_state, now);
-    }
+    notice_reader_retire(distributor, visit_state, now);
 }
 
 /* The notice stays the caller's.

@@ -15,7 +15,6 @@
 #include "store/lmdb/lmdb_result.h"
 
 #define COMPONENT "warc"
-#define SUFFIX    ".warc"
 
 Result warc_files_failed(const char *step, const char *path)
 {

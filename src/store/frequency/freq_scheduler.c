@@ -258,8 +258,8 @@ FreqSchedulerError freq_scheduler_count(FreqScheduler *sch, uint64_t *n_pages)
 
 /* Calls visit with every entry and its page, in a snapshot. */
 static int freq_scheduler_walk_one(FreqScheduler *sch,
-                                   int (*visit)(void *context, const FreqEntry *entry,
-                                                const PageRef *page),
+                                   int (*visit)(void *context, double time, double freq,
+                                                const char *url),
                                    void *context)
 {
     MDB_txn *txn = NULL;
@@ -278,8 +278,7 @@ static int freq_scheduler_walk_one(FreqScheduler *sch,
             page_db_get(sch->page_db, txn, entry.index, &page, &url) != page_db_error_ok) {
             code = page_db_error_internal;
         } else {
-            page.url = buffer_string(&url);
-            is_end = visit(context, &entry, &page) != 0;
+            is_end = visit(context, entry.time, (double)entry.freq, buffer_string(&url)) != 0;
         }
     }
     int rc = lmdb_rows_close(&rows, 0);
@@ -288,31 +287,19 @@ static int freq_scheduler_walk_one(FreqScheduler *sch,
     return code == page_db_error_ok ? page_db_code(rc) : code;
 }
 
-typedef struct Walk {
-    int (*visit)(void *context, double time, double freq, const char *url);
-    void *context;
-} Walk;
-
-static int walk_visit(void *context, const FreqEntry *entry, const PageRef *page)
-{
-    const Walk *w = context;
-    return w->visit(w->context, entry->time, (double)entry->freq, page->url);
-}
-
 FreqSchedulerError freq_scheduler_walk(FreqScheduler *sch,
                                        int (*visit)(void *context, double time, double freq,
                                                     const char *url),
                                        void *context)
 {
-    Walk w = {visit, context};
-    return freq_fail_page_db(sch, freq_scheduler_walk_one(sch, walk_visit, &w),
+    return freq_fail_page_db(sch, freq_scheduler_walk_one(sch, visit, context),
                              "freq_scheduler_walk: the schedule cannot be read");
 }
 
-static int dump_visit(void *context, const FreqEntry *entry, const PageRef *page)
+static int dump_visit(void *context, double time, double freq, const char *url)
 {
-    return fprintf(context, "%.2e %016llx %.2e\n", entry->time, (unsigned long long)page->hash,
-                   (double)entry->freq) < 0;
+    return fprintf(context, "%.2e %016llx %.2e\n", time, (unsigned long long)page_db_hash(url),
+                   freq) < 0;
 }
 
 FreqSchedulerError freq_scheduler_dump(FreqScheduler *sch, FILE *output)

@@ -311,9 +311,6 @@ int page_db_get_link_kinds(PageDB *db, MDB_txn *txn, uint64_t index, size_t n, u
 
 /* ---- The documented functions ---- */
 
-/* URLs up to this length are put together on the stack. */
-#define STACK_URL_BYTES 1024
-
 PageDBError page_db_get_info(PageDB *db, uint64_t hash, PageInfo **pi)
 {
     int checked = page_db_check(db, pi != NULL, "page_db_get_info");
