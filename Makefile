@@ -64,7 +64,7 @@ endif
 # Asked at the first use, so that `make deps demo` finds what deps has just installed.
 PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(ALL_PKGS)))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(ALL_PKGS)))$(PKG_LIBS)
-# ISA-L deflates WARC records in less time (src/store/warc/warc_deflate.h). ISAL=no: without it.
+# ISA-L deflates WARC records in less time (src/store/warc/warc_compress.h). ISAL=no: without it.
 ifeq ($(origin ISAL),undefined)
   ISAL = $(eval ISAL := $(shell $(PKG_CONFIG) --exists libisal 2>/dev/null && echo yes || echo no))$(ISAL)
 endif

@@ -21,7 +21,8 @@
 /* Of a record that is short a code made for it costs more than all else. */
 #define SHORT_BYTES 2048u
 
-struct WarcDeflate {
+struct WarcCompressor {
+    ZSTD_CCtx *zstd; /* NULL: what follows makes gzip members */
     struct libdeflate_compressor *deflater;
     struct libdeflate_compressor *storer; /* automatic only */
 #ifdef RAGNO_HAS_ISAL
@@ -31,7 +32,7 @@ struct WarcDeflate {
 #endif
 };
 
-bool warc_deflate_is_dense(const char *bytes, size_t length)
+bool warc_compressor_is_dense(const char *bytes, size_t length)
 {
     uint32_t counts[256] = {0};
     uint32_t squares = 0;
@@ -67,7 +68,7 @@ static const char head_sample[] =
     "If-Modified-Since: Sat, 31 Jan 2026 12:00:00 GMT\r\nIf-None-Match: \"5f3c8e-1a9b\"\r\n\r\n";
 
 /* The bytes that the interface takes without const, and only reads. */
-static uint8_t *warc_deflate_input_of(const char *bytes)
+static uint8_t *warc_compressor_input_of(const char *bytes)
 {
     union {
         const char *from;
@@ -80,13 +81,14 @@ static bool make_head_code(struct isal_hufftables *tables)
 {
     static const struct isal_huff_histogram none;
     struct isal_huff_histogram histogram = none;
-    isal_update_histogram(warc_deflate_input_of(head_sample), sizeof head_sample - 1, &histogram);
+    isal_update_histogram(warc_compressor_input_of(head_sample), sizeof head_sample - 1,
+                          &histogram);
     return isal_create_hufftables(tables, &histogram) == 0;
 }
 
 /* Level 2 of ISA-L: as fast as its level 1, and closer. Short records: its level 0, whose code is
  * made beforehand, in a fifth of the time and a tenth longer. */
-static bool open_fast(WarcDeflate *deflate)
+static bool open_fast(WarcCompressor *deflate)
 {
     deflate->stream = malloc(sizeof *deflate->stream);
     deflate->tables = malloc(ISAL_DEF_LVL2_DEFAULT);
@@ -109,7 +111,7 @@ static void clear_upper_halves(void)
 #endif
 }
 
-static size_t deflate_fast(WarcDeflate *deflate, const char *bytes, size_t length, char *out,
+static size_t deflate_fast(WarcCompressor *deflate, const char *bytes, size_t length, char *out,
                            size_t room)
 {
     struct isal_zstream *stream = deflate->stream;
@@ -122,7 +124,7 @@ static size_t deflate_fast(WarcDeflate *deflate, const char *bytes, size_t lengt
     stream->level = is_short ? 0 : 2;
     stream->level_buf = deflate->tables;
     stream->level_buf_size = ISAL_DEF_LVL2_DEFAULT;
-    stream->next_in = warc_deflate_input_of(bytes);
+    stream->next_in = warc_compressor_input_of(bytes);
     stream->avail_in = (uint32_t)length;
     stream->next_out = (uint8_t *)out;
     stream->avail_out = room > UINT32_MAX ? UINT32_MAX : (uint32_t)room;
@@ -133,62 +135,30 @@ static size_t deflate_fast(WarcDeflate *deflate, const char *bytes, size_t lengt
 
 #endif
 
-Result warc_deflate_new(WarcDeflate **out, int level)
+static bool warc_compressor_open_gzip(WarcCompressor *c, int level)
 {
-    *out = NULL;
-    if (level < WARC_DEFLATE_AUTO || level > WARC_DEFLATE_LEVELS) {
-        return RESULT_INVALID;
-    }
-    WarcDeflate *deflate = calloc(1, sizeof *deflate);
-    if (deflate == NULL) {
-        return RESULT_MEMORY;
-    }
-    bool automatic = level == WARC_DEFLATE_AUTO;
-    deflate->deflater = libdeflate_alloc_compressor(automatic ? 1 : level);
-    deflate->storer = automatic ? libdeflate_alloc_compressor(0) : NULL;
-    bool is_open = deflate->deflater != NULL && (!automatic || deflate->storer != NULL);
+    bool automatic = level == WARC_LEVEL_AUTO;
+    c->deflater = libdeflate_alloc_compressor(automatic ? 1 : level);
+    c->storer = automatic ? libdeflate_alloc_compressor(0) : NULL;
+    bool is_open = c->deflater != NULL && (!automatic || c->storer != NULL);
 #ifdef RAGNO_HAS_ISAL
-    is_open = is_open && (!automatic || open_fast(deflate));
+    is_open = is_open && (!automatic || open_fast(c));
 #endif
-    if (!is_open) {
-        warc_deflate_delete(deflate);
-        return RESULT_MEMORY;
-    }
-    *out = deflate;
-    return RESULT_OK;
-}
-
-void warc_deflate_delete(WarcDeflate *deflate)
-{
-    if (deflate == NULL) {
-        return;
-    }
-    if (deflate->deflater != NULL) {
-        libdeflate_free_compressor(deflate->deflater);
-    }
-    if (deflate->storer != NULL) {
-        libdeflate_free_compressor(deflate->storer);
-    }
-#ifdef RAGNO_HAS_ISAL
-    free(deflate->stream);
-    free(deflate->tables);
-    free(deflate->of_heads);
-#endif
-    free(deflate);
+    return is_open;
 }
 
 /* Both encoders store what they cannot shorten, in blocks of at least 16 KiB with 5 bytes each. */
-size_t warc_deflate_bound(WarcDeflate *deflate, size_t length)
+static size_t warc_compressor_bound(WarcCompressor *deflate, size_t length)
 {
     size_t bound = libdeflate_gzip_compress_bound(deflate->deflater, length);
     size_t other = length + 5 * (length / 16384 + 1) + GZIP_BYTES;
     return bound > other ? bound : other;
 }
 
-size_t warc_deflate_member(WarcDeflate *deflate, const char *bytes, size_t length, char *out,
-                           size_t room)
+static size_t warc_compressor_member(WarcCompressor *deflate, const char *bytes, size_t length,
+                                     char *out, size_t room)
 {
-    if (deflate->storer != NULL && warc_deflate_is_dense(bytes, length)) {
+    if (deflate->storer != NULL && warc_compressor_is_dense(bytes, length)) {
         return libdeflate_gzip_compress(deflate->storer, bytes, length, out, room);
     }
 #ifdef RAGNO_HAS_ISAL
@@ -229,11 +199,6 @@ size_t warc_compression_stem(const char *name, WarcCompression *compression)
     return 0;
 }
 
-struct WarcCompressor {
-    WarcDeflate *gzip; /* one of the two */
-    ZSTD_CCtx *zstd;
-};
-
 Result warc_compressor_new(WarcCompressor **compressor, WarcCompression compression, int level)
 {
     *compressor = NULL;
@@ -246,7 +211,7 @@ Result warc_compressor_new(WarcCompressor **compressor, WarcCompression compress
     }
     bool made = false;
     if (compression == WARC_GZIP) {
-        made = warc_deflate_new(&c->gzip, level) == RESULT_OK;
+        made = warc_compressor_open_gzip(c, level);
     } else {
         level = level == WARC_LEVEL_AUTO ? ZSTD_AUTO_LEVEL : level;
         c->zstd = ZSTD_createCCtx();
@@ -267,7 +232,17 @@ void warc_compressor_delete(WarcCompressor *compressor)
     if (compressor == NULL) {
         return;
     }
-    warc_deflate_delete(compressor->gzip);
+    if (compressor->deflater != NULL) {
+        libdeflate_free_compressor(compressor->deflater);
+    }
+    if (compressor->storer != NULL) {
+        libdeflate_free_compressor(compressor->storer);
+    }
+#ifdef RAGNO_HAS_ISAL
+    free(compressor->stream);
+    free(compressor->tables);
+    free(compressor->of_heads);
+#endif
     (void)ZSTD_freeCCtx(compressor->zstd);
     free(compressor);
 }
@@ -275,14 +250,14 @@ void warc_compressor_delete(WarcCompressor *compressor)
 Result warc_compressor_append(WarcCompressor *compressor, const char *bytes, size_t length,
                               Buffer *out)
 {
-    bool gzip = compressor->gzip != NULL;
-    size_t bound = gzip ? warc_deflate_bound(compressor->gzip, length) : ZSTD_compressBound(length);
+    bool gzip = compressor->zstd == NULL;
+    size_t bound = gzip ? warc_compressor_bound(compressor, length) : ZSTD_compressBound(length);
     Result rc = buffer_reserve(out, bound);
     if (rc != RESULT_OK) {
         return rc;
     }
     char *to = out->data + out->length;
-    size_t n = gzip ? warc_deflate_member(compressor->gzip, bytes, length, to, bound)
+    size_t n = gzip ? warc_compressor_member(compressor, bytes, length, to, bound)
                     : ZSTD_compress2(compressor->zstd, to, bound, bytes, length);
     bool done = gzip ? n > 0 : !ZSTD_isError(n);
     out->length += done ? n : 0;

@@ -1,49 +1,23 @@
 /* Compression of records: one gzip member, or one Zstandard frame with a checksum and without a
  * dictionary.
  *
- * What: each record is compressed by itself, so that a reader can start at any record.
+ * What: each record is compressed by itself, so that a reader can start at any record. Gzip's
+ * levels 1 to 12 are libdeflate's. WARC_LEVEL_AUTO goes by the bytes: those that are compressed
+ * already (a body that came with a Content-Encoding, a picture) are stored as they are, since
+ * deflating them takes eight times as long as all else for a twentieth of their length. Other
+ * records are deflated by ISA-L, where ragno was built with it, which takes three fifths of the
+ * time of libdeflate's level 1 for 3 % more bytes (bench_warc.c has the figures); elsewhere by
+ * libdeflate at level 1. Short ones, such as requests, get a code that is made beforehand: 1 us
+ * instead of 5, and 535 bytes instead of 482.
  * Owns: a compressor and a decompressor own their codecs.
  * Threads: each belongs to one thread.
  * Errors: RESULT_DAMAGED, RESULT_LIMIT, RESULT_MEMORY.
- * Source: ISO 28500, annex D; the IIPC's "Zstandard compression for WARC files". */
+ * Source: ISO 28500, annex D; the IIPC's "Zstandard compression for WARC files"; RFC 1951, 1952. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "base/memory/buffer.h"
-
-/* Gzip members, made at once from the bytes of one record.
- *
- * What: levels 1 to 12 are libdeflate's. WARC_DEFLATE_AUTO goes by the bytes: those that are
- *   compressed already (a body that came with a Content-Encoding, a picture) are stored as they
- * are, since deflating them takes eight times as long as all else for a twentieth of their length.
- * Other records are deflated by ISA-L, where ragno was built with it, which takes three fifths of
- * the time of libdeflate's level 1 for 3 % more bytes (bench_warc.c has the figures); elsewhere by
- *   libdeflate at level 1. Short ones, such as requests, get a code that is made beforehand: 1 us
- *   instead of 5, and 535 bytes instead of 482.
- * Owns: the encoders.
- * Threads: each belongs to one thread.
- * Errors: RESULT_MEMORY; RESULT_INVALID: no such level.
- * Source: RFC 1951, RFC 1952. */
-
-#define WARC_DEFLATE_AUTO   0
-#define WARC_DEFLATE_LEVELS 12
-
-typedef struct WarcDeflate WarcDeflate;
-
-/* level: WARC_DEFLATE_AUTO, or 1 to WARC_DEFLATE_LEVELS. */
-Result warc_deflate_new(WarcDeflate **deflate, int level);
-void warc_deflate_delete(WarcDeflate *deflate);
-/* The most room that a member of a number of bytes needs. */
-size_t warc_deflate_bound(WarcDeflate *deflate, size_t length);
-/* Makes the member at out, which has room for warc_deflate_bound; returns its length, 0 when it
- * could not be made. */
-size_t warc_deflate_member(WarcDeflate *deflate, const char *bytes, size_t length, char *out,
-                           size_t room);
-
-/* Whether these bytes look compressed: those in their middle are nearly as often one as another.
- * False of less than 2 KiB, which are not worth the question. */
-bool warc_deflate_is_dense(const char *bytes, size_t length);
 
 /* clang-format off */
 #define WARC_COMPRESSION_WORDS(WORD) \
@@ -63,13 +37,16 @@ typedef struct WarcCompressor WarcCompressor;
 #define WARC_GZIP_LEVELS 12
 #define WARC_ZSTD_LEVELS 19
 
-/* WARC_LEVEL_AUTO: by the record (warc_compress.h); with Zstandard level 1. RESULT_INVALID: no such
+/* WARC_LEVEL_AUTO: by the record; with Zstandard level 1. RESULT_INVALID: no such
  * level; RESULT_MEMORY. */
 Result warc_compressor_new(WarcCompressor **compressor, WarcCompression compression, int level);
 void warc_compressor_delete(WarcCompressor *compressor);
 /* Appends the member or frame of these bytes; on failure out is as before. */
 Result warc_compressor_append(WarcCompressor *compressor, const char *bytes, size_t length,
                               Buffer *out);
+/* Whether these bytes look compressed: those in their middle are nearly as often one as another.
+ * False of less than 2 KiB, which are not worth the question. */
+bool warc_compressor_is_dense(const char *bytes, size_t length);
 
 typedef struct WarcDecompressor WarcDecompressor;
 
