@@ -13,7 +13,7 @@
 #include "crawl/parts/network_parts.h"
 #include "page/crawl_log_notes.h"
 
-int check_misuse(const char *usage)
+static int check_misuse(const char *usage)
 {
     (void)fputs(usage, stderr);
     return EXIT_USAGE;

@@ -18,8 +18,5 @@ int check_render(const char *usage, int argc, char **argv);
 int check_text(const char *usage, int argc, char **argv);
 int check_filter(const char *usage, int argc, char **argv);
 
-/* Says how the command is used. EXIT_USAGE. */
-int check_misuse(const char *usage);
-
 /* Runs `check` with argv[0] = "check", argv[1] = the command. Returns the exit status. */
 int check_main(int argc, char **argv);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "crawl/command_line.h"
+#include "crawl/exit_status.h"
 #include "crawl/input_file.h"
 #include "render/archive_source.h"
 #include "render/desk/render_desk.h"
@@ -223,7 +224,8 @@ int check_page(const char *usage, int argc, char **argv)
     Buffer why = {.limit = 4096};
     bool has_base = argc == 4 && strcmp(argv[2], "--base") == 0;
     if (argc != 2 && !has_base) {
-        return check_misuse(usage);
+        (void)fputs(usage, stderr);
+        return EXIT_USAGE;
     }
     int status = input_file_read(argv[1], &body);
     if (status != 0) {
