@@ -140,6 +140,15 @@ static void each_kind_of_rule_denies_what_it_says(void)
         {"http://[2001:db8::2]/private", NULL, -1, false},
         {"http://i.test/", NULL, 7, false},
         {"http://k.test/", NULL, -1, false},
+        /* The dot of the root says the same host: no link with it gets around a rule. */
+        {"http://example.org./", NULL, 0, true},
+        {"https://www.example.org.:444/x", NULL, 0, true},
+        {"http://a.shop.test./", NULL, 1, true},
+        {"https://one.test./private/x", NULL, 3, false},
+        {"https://one.test./privately", NULL, -1, false},
+        {"https://two.test./a/b.pdf", NULL, 4, false},
+        {"http://i.test./", NULL, 7, false},
+        {"http://a./", NULL, -1, false},
     };
     Admission *admission = admission_of(&everything, rules, sizeof rules / sizeof *rules);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -243,6 +252,8 @@ static void what_was_forgotten_is_known_by_its_hash(void)
     CU_ASSERT_EQUAL(denials_new(&denials, texts, 3, &error), RESULT_OK);
     CU_ASSERT_PTR_NOT_NULL(denials_host(denials, "b.example", 9));
     CU_ASSERT_PTR_NOT_NULL(denials_host(denials, "www.b.example", 13));
+    CU_ASSERT_PTR_NOT_NULL(denials_host(denials, "b.example.", 10));
+    CU_ASSERT_PTR_NOT_NULL(denials_url(denials, "http://c.example./x", 19));
     CU_ASSERT_PTR_NULL(denials_host(denials, "ab.example", 10));
     CU_ASSERT_PTR_NULL(denials_host(denials, "example", 7));
     CU_ASSERT_PTR_NOT_NULL(denials_url(denials, "http://c.example/x", 18));

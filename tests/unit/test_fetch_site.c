@@ -232,6 +232,9 @@ static void the_last_section_that_matches_wins(void)
     site_book_config(book, "example.org", &of);
     CU_ASSERT_EQUAL(of.politeness_host_delay, 5000);
     CU_ASSERT_STRING_EQUAL(of.fetch_headers, "X: 1");
+    site_book_config(book, "www.example.org.", &of); /* with the dot of the root: the same host */
+    CU_ASSERT_EQUAL(of.politeness_host_delay, 3000);
+    CU_ASSERT_EQUAL(of.fetch_max_body, 8192);
     site_book_config(book, "www.example.com", &of);
     CU_ASSERT_EQUAL(of.politeness_host_delay, 2000);
     CU_ASSERT_STRING_EQUAL(of.fetch_headers, "");
@@ -242,7 +245,8 @@ static void the_last_section_that_matches_wins(void)
 static void the_index_finds_what_a_walk_finds(void)
 {
     static const char *const patterns[] = {"a.b.c", "*.b.c", "*.c", "a.*", "*", "?.b.c", "*b*"};
-    static const char *const hosts[] = {"a.b.c", "b.c", "x.b.c", "c", "a.c", "q.r.c", "[::1]", "b"};
+    static const char *const hosts[] = {"a.b.c", "b.c",   "x.b.c", "c",      "a.c",
+                                        "q.r.c", "[::1]", "b",     "a.b.c.", "."};
     enum { PATTERNS = sizeof patterns / sizeof *patterns, HOSTS = sizeof hosts / sizeof *hosts };
     for (unsigned first = 0; first < PATTERNS; first++) {
         Config config, of;

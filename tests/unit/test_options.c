@@ -401,7 +401,7 @@ static void sites_override_what_may_differ(void)
     Values values = f.values;
     options_site_values(&f.options, "www.Example.org", &values);
     CU_ASSERT_TRUE(values.fetch_timeout == 9000 && values.crawl_pages == 3);
-    options_site_values(&f.options, "slow.example.org", &values);
+    options_site_values(&f.options, "slow.example.org.", &values); /* the dot says nothing */
     CU_ASSERT_TRUE(values.fetch_timeout == 60000 && values.crawl_pages == 3);
     values = f.values;
     options_site_values(&f.options, "example.com", &values);

@@ -6,6 +6,7 @@
 
 #include "base/core/ascii.h"
 #include "base/core/hash.h"
+#include "parse/host/authority.h"
 #include "parse/url/url.h"
 #include "rules/scope/url_lists.h"
 
@@ -292,15 +293,15 @@ void denials_delete(Denials *denials)
 const char *denials_host(const Denials *denials, const char *name, size_t length)
 {
     char text[NAME_BYTES + 1];
+    length -= length > 1 && name[length - 1] == '.'; /* of the root: the same host */
     const char *rule = domain_set_find(&denials->names, name, length);
     rule = rule == NULL ? tomb_find_host(denials, name, length) : rule;
-    bool fits = length < sizeof text;
-    if (rule != NULL || denials->names.n == denials->n) {
+    if (rule != NULL || denials->names.n == denials->n || length >= sizeof text) {
         return rule;
     }
-    memcpy(text, name, fits ? length : 0);
-    text[fits ? length : 0] = '\0';
-    for (size_t i = 0; i < denials->n && fits; i++) {
+    memcpy(text, name, length);
+    text[length] = '\0';
+    for (size_t i = 0; i < denials->n; i++) {
         if (denials->denials[i].kind == DENIAL_NAMES &&
             fnmatch(denials->denials[i].rule, text, FNM_CASEFOLD) == 0) {
             return denials->denials[i].rule;
@@ -347,7 +348,7 @@ static bool denies_url(const Denial *denial, const char *url, size_t length)
     return false;
 }
 
-const char *denials_url(const Denials *denials, const char *url, size_t length)
+static const char *denials_url_as_it_is(const Denials *denials, const char *url, size_t length)
 {
     const char *rule =
         denials->n_tombs == 0 ? NULL : tomb_find(denials, DENIAL_TOMB_URL, url, length);
@@ -355,6 +356,23 @@ const char *denials_url(const Denials *denials, const char *url, size_t length)
         if (denies_url(&denials->denials[i], url, length)) {
             rule = denials->denials[i].rule;
         }
+    }
+    return rule;
+}
+
+const char *denials_url(const Denials *denials, const char *url, size_t length)
+{
+    const char *rule = denials_url_as_it_is(denials, url, length);
+    size_t dot = authority_of(url, length).host_end;
+    if (rule != NULL || dot == 0 || url[--dot] != '.') {
+        return rule;
+    }
+    /* Without the dot of the root, which says the same host. */
+    char *bare = strdup(url);
+    if (bare != NULL) {
+        memmove(bare + dot, url + dot + 1, length - dot);
+        rule = denials_url_as_it_is(denials, bare, length - 1);
+        free(bare);
     }
     return rule;
 }

@@ -9,6 +9,11 @@
 #include "base/memory/array.h"
 #include "base/core/hash.h"
 
+/* The dot of the root, at the end, says the same host. */
+static MapKey domain_set_domain_key(const char *name, size_t length)
+{
+    return map_key_of(name, length - (length > 1 && name[length - 1] == '.'));
+}
 Result domain_set_add(DomainSet *set, const char *name, size_t length)
 {
     char *copy = strndup(name, length);
@@ -19,7 +24,7 @@ Result domain_set_add(DomainSet *set, const char *name, size_t length)
     for (char *c = copy; *c != '\0'; c++) {
         *c = ascii_lower(*c);
     }
-    return map_put(&set->hashes, map_key_of(copy, length), copy);
+    return map_put(&set->hashes, domain_set_domain_key(copy, length), copy);
 }
 
 Result domain_set_parse(DomainSet *set, const char *list)
@@ -45,7 +50,7 @@ void domain_set_destroy(DomainSet *set)
 const char *domain_set_find(const DomainSet *set, const char *host, size_t length)
 {
     while (length > 0 && set->n > 0) {
-        const char *name = map_get(&set->hashes, map_key_of(host, length));
+        const char *name = map_get(&set->hashes, domain_set_domain_key(host, length));
         if (name != NULL) {
             return name;
         }

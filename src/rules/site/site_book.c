@@ -205,6 +205,8 @@ void site_book_config(const SiteBook *book, const char *hostname, Config *config
         return;
     }
     Matches matches;
+    char bare[OPTIONS_NAME_BYTES];
+    hostname = options_site_name(hostname, bare);
     find_matches(book, hostname, &matches);
     for (size_t i = 0; i < matches.n && !matches.too_many; i++) {
         site_book_apply(book, &book->sections[matches.some[i]], config);
