@@ -16,6 +16,8 @@
 #include "store/tables/host_rows.h"
 #include "store/tables/revisit_rows.h"
 
+#define VISIT_FAR_MS 60000 /* a host that must be left alone for longer stays on disk */
+
 typedef struct DistributorOptions {
     size_t memory_bytes;     /* for visit states, their windows and robots rules */
     uint32_t window_max;     /* URLs of one host held in RAM */

@@ -3,7 +3,6 @@
 #include "base/thread/log.h"
 #include "frontier/host/visit_home.h"
 
-#define FAR_MS     60000 /* a host that must wait longer stays on disk */
 #define TEXT_LIMIT ((size_t)2 << 20)
 
 /* The configured delay, and what a resumed crawl owes. */
@@ -175,7 +174,7 @@ bool visit_birth_is_open(const Distributor *distributor, const HostRecord *recor
 {
     return (record->state == HOST_ACTIVE ||
             (record->state == HOST_FULL && distributor->options.visits_full_hosts)) &&
-           distributor_wait_ms(distributor, record) <= FAR_MS;
+           distributor_wait_ms(distributor, record) <= VISIT_FAR_MS;
 }
 
 bool visit_birth_is_nameless(const Distributor *distributor, const HostRecord *record)

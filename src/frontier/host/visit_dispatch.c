@@ -6,8 +6,6 @@
 #include "frontier/host/visit_home.h"
 #include "frontier/host/visit_window.h"
 
-#define FAR_MS 60000 /* a host that must wait longer stays on disk */
-
 static void visit_dispatch_resolve(Distributor *distributor, VisitState *visit_state)
 {
     visit_state->place = VISIT_STATE_RESOLVING;
@@ -36,7 +34,7 @@ static bool visit_dispatch_leave(Distributor *distributor, VisitState *visit_sta
     visit_home_account(distributor, visit_state);
     visit_state->distributor.more = true;
     visit_state->distributor.capped = false;
-    if (mono_ms_between(now, visit_state->politeness.next_fetch) > FAR_MS) {
+    if (mono_ms_between(now, visit_state->politeness.next_fetch) > VISIT_FAR_MS) {
         visit_home_keep(distributor, visit_state); /* its room cannot be waited for */
         visit_state->distributor.parked = true;
     }
@@ -114,7 +112,7 @@ void visit_dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_st
     if (!serves && visit_state_count(visit_state) == 0) {
         visit_home_rest(distributor, visit_state, now);
     } else if (!serves && visit_home_is_scarce(distributor) &&
-               mono_ms_between(now, visit_state->politeness.next_fetch) > FAR_MS) {
+               mono_ms_between(now, visit_state->politeness.next_fetch) > VISIT_FAR_MS) {
         visit_window_release(distributor, visit_state);
         visit_home_account(distributor, visit_state);
         visit_state->distributor.more = true;

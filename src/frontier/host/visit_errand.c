@@ -10,7 +10,6 @@
 #include "parse/url/url.h"
 
 #define ORIGIN_LIMIT ((size_t)1 << 20)
-#define FAR_MS       60000  /* a host that must be left alone for longer is not waited for */
 #define RULES_MS     600000 /* old rules that could not be refreshed stay in force so long */
 #define AWAY_MS      60000  /* until the owner of another host is asked again */
 
@@ -41,7 +40,7 @@ static Result server_of(Distributor *distributor, MDB_txn *txn, const Buffer *or
     }
     HostRecord record;
     Result rc = host_rows_get(distributor->host_rows, txn, host, &record);
-    if (rc == RESULT_OK && distributor_wait_ms(distributor, &record) > FAR_MS) {
+    if (rc == RESULT_OK && distributor_wait_ms(distributor, &record) > VISIT_FAR_MS) {
         rc = RESULT_LIMIT;
     }
     return rc == RESULT_OK ? visit_birth_host(distributor, txn, host, &record, now, server) : rc;

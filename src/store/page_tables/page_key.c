@@ -83,12 +83,9 @@ static uint64_t print_of(const PageDBStore *store, const char *url, size_t lengt
 
 uint64_t page_key_hash(const char *url, size_t length)
 {
-    UrlParts parts;
-    uint32_t domain = 0;
-    if (url_parts(url, length, &parts)) {
-        domain = hash_32(url + parts.host_start, parts.host_end - parts.host_start, 0);
-    }
-    return (uint64_t)domain << 32 | hash_32(url, length, 0);
+    PageOrigin at;
+    page_origin_of(url, length, &at);
+    return (uint64_t)at.domain_hash << 32 | hash_32(url, length, 0);
 }
 
 PageKey page_key_of(const PageDBStore *store, const char *url, size_t length)
@@ -129,14 +126,13 @@ void page_key_of_link(const PageDBStore *store, const char *url, size_t length,
         domain = from->domain_hash;
         *cross = false;
     } else {
-        UrlParts parts;
-        if (url_parts(url, length, &parts)) {
-            const char *host = url + parts.host_start;
-            size_t host_length = parts.host_end - parts.host_start;
-            domain = hash_32(host, host_length, 0);
-            *cross = from == NULL || from->prefix_length == 0 ||
-                     host_length != from->host_end - from->host_start ||
-                     memcmp(host, from->url + from->host_start, host_length) != 0;
+        PageOrigin to;
+        page_origin_of(url, length, &to);
+        size_t n = to.host_end - to.host_start;
+        domain = to.domain_hash;
+        if (to.prefix_length > 0) {
+            *cross = from == NULL || n != from->host_end - from->host_start ||
+                     memcmp(url + to.host_start, from->url + from->host_start, n) != 0;
         } else if (from != NULL && from->prefix_length == 0) {
             *cross = strlen(from->url) != length || memcmp(from->url, url, length) != 0;
         }

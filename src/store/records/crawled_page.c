@@ -55,7 +55,7 @@ int crawled_page_add_link(CrawledPage *cp, const char *url, float score)
         links->link_info = more;
         links->m_links *= 2;
     }
-    char *copy = url == NULL ? NULL : strdup(url);
+    char *copy = strdup(url);
     if (copy == NULL) {
         return -1;
     }
@@ -99,14 +99,10 @@ int crawled_page_set_hash128(CrawledPage *cp, char *hash)
 
 int crawled_page_set_hash64(CrawledPage *cp, uint64_t hash)
 {
-    char bytes[sizeof hash];
-    memcpy(bytes, &hash, sizeof hash);
-    return crawled_page_set_hash(cp, bytes, sizeof bytes);
+    return crawled_page_set_hash(cp, (const char *)&hash, sizeof hash);
 }
 
 int crawled_page_set_hash32(CrawledPage *cp, uint32_t hash)
 {
-    char bytes[sizeof hash];
-    memcpy(bytes, &hash, sizeof hash);
-    return crawled_page_set_hash(cp, bytes, sizeof bytes);
+    return crawled_page_set_hash(cp, (const char *)&hash, sizeof hash);
 }
