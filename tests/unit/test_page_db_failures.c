@@ -14,40 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "alloc_fixture.h"
 #include "store/page_tables/page_file.h"
 #include "store/pages/page_db.h"
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define CAN_FAIL_ALLOCATIONS 1
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t n, size_t size);
-extern void *__libc_realloc(void *old, size_t size);
-void *malloc(size_t size);
-void *calloc(size_t n, size_t size);
-void *realloc(void *old, size_t size);
-
-static long fail_at; /* the fail_at-th allocation from now fails; 0 = none */
-
-static bool fails(void)
-{
-    return fail_at > 0 && --fail_at == 0;
-}
-
-void *malloc(size_t size)
-{
-    return fails() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __libc_calloc(n, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __libc_realloc(old, size);
-}
-#endif
 
 static char path[FOLDER_BYTES];
 static char data_file[320];
@@ -350,7 +319,7 @@ static void a_sink_can_stop_a_batch(void)
     remove_database();
 }
 
-#ifdef CAN_FAIL_ALLOCATIONS
+#ifdef ALLOC_CAN_FAIL
 static void an_allocation_that_fails_changes_nothing(void)
 {
     make_database("memory");
@@ -363,10 +332,10 @@ static void an_allocation_that_fails_changes_nothing(void)
     unsigned failed = 0;
     for (; n < 100000; n++) {
         PageInfoList *list = NULL;
-        fail_at = n;
+        alloc_fail_at = n;
         int rc = (int)page_db_add(db, cp, &list);
-        bool used = fail_at == 0;
-        fail_at = 0;
+        bool used = alloc_fail_at == 0;
+        alloc_fail_at = 0;
         page_info_list_delete(list);
         if (rc == page_db_error_ok) {
             if (!used) {
@@ -382,10 +351,10 @@ static void an_allocation_that_fails_changes_nothing(void)
     CU_ASSERT_EQUAL(count_pages(db), before + 31);
     PageInfo *pi = NULL;
     for (n = 1; n < 1000; n++) {
-        fail_at = n;
+        alloc_fail_at = n;
         int rc = (int)page_db_get_info(db, page_db_hash("http://a1.com/1"), &pi);
-        bool used = fail_at == 0;
-        fail_at = 0;
+        bool used = alloc_fail_at == 0;
+        alloc_fail_at = 0;
         CU_ASSERT_EQUAL(rc != page_db_error_ok, pi == NULL);
         page_info_delete(pi);
         if (rc == page_db_error_ok && !used) {
@@ -396,10 +365,10 @@ static void an_allocation_that_fails_changes_nothing(void)
     crawled_page_delete(cp);
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
     for (n = 1; n < 1000; n++) {
-        fail_at = n;
+        alloc_fail_at = n;
         int rc = page_db_open(&db, path, NULL);
-        bool used = fail_at == 0;
-        fail_at = 0;
+        bool used = alloc_fail_at == 0;
+        alloc_fail_at = 0;
         CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
         if (rc == page_db_error_ok && !used) {
             break;

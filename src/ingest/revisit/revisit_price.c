@@ -20,10 +20,6 @@ void revisit_pricing_init(RevisitPricing *pricing, const RevisitRows *table, Pag
 void revisit_pricing_destroy(RevisitPricing *pricing)
 {
     free(pricing->sample);
-    free(pricing->seen);
-    free(pricing->pages);
-    free(pricing->least);
-    free(pricing->floors);
     buffer_destroy(&pricing->url);
 }
 
@@ -74,26 +70,32 @@ static Result revisit_price_look_at(RevisitPricing *pricing, const Batch *batch,
     return RESULT_OK;
 }
 
+/* The arrays of the sample, in one piece: all of them are there, or none. */
+typedef struct RevisitSample {
+    FreqPlaced sample[REVISIT_PRICE_SAMPLE];
+    FreqSeen seen[REVISIT_PRICE_SAMPLE];
+    FreqPage pages[REVISIT_PRICE_SAMPLE];
+    float least[REVISIT_PRICE_SAMPLE];
+    HostFloor floors[REVISIT_PRICE_SAMPLE];
+} RevisitSample;
+
 static Result revisit_price_make_room(RevisitPricing *pricing)
 {
-    free(pricing->sample); /* there was memory for a part of it */
-    free(pricing->seen);
-    free(pricing->pages);
-    free(pricing->least);
-    pricing->sample = calloc(REVISIT_PRICE_SAMPLE, sizeof *pricing->sample);
-    pricing->seen = calloc(REVISIT_PRICE_SAMPLE, sizeof *pricing->seen);
-    pricing->pages = calloc(REVISIT_PRICE_SAMPLE, sizeof *pricing->pages);
-    pricing->least = calloc(REVISIT_PRICE_SAMPLE, sizeof *pricing->least);
-    pricing->floors = calloc(REVISIT_PRICE_SAMPLE, sizeof *pricing->floors);
-    return pricing->sample == NULL || pricing->seen == NULL || pricing->pages == NULL ||
-                   pricing->least == NULL || pricing->floors == NULL
-               ? RESULT_MEMORY
-               : RESULT_OK;
+    RevisitSample *room = calloc(1, sizeof *room);
+    if (room == NULL) {
+        return RESULT_MEMORY;
+    }
+    pricing->sample = room->sample;
+    pricing->seen = room->seen;
+    pricing->pages = room->pages;
+    pricing->least = room->least;
+    pricing->floors = room->floors;
+    return RESULT_OK;
 }
 
 static Result revisit_price_begin(RevisitPricing *pricing, uint64_t n_pages)
 {
-    Result rc = pricing->floors == NULL ? revisit_price_make_room(pricing) : RESULT_OK;
+    Result rc = pricing->sample == NULL ? revisit_price_make_room(pricing) : RESULT_OK;
     if (rc != RESULT_OK) {
         return rc;
     }

@@ -36,7 +36,8 @@ typedef struct HostFloor {
 typedef struct RevisitPricing {
     const RevisitRows *table;
     PageDB *db;
-    FreqPlaced *sample; /* [REVISIT_PRICE_SAMPLE], when there is need of it; and so the next four */
+    FreqPlaced *sample; /* [REVISIT_PRICE_SAMPLE], when there is need of it; the next four are of
+                           one piece with it */
     FreqSeen *seen;     /* what the visits of these have found, as they are read */
     FreqPage *pages;    /* of the sample, by address and host */
     float *least;       /* prices of these */
