@@ -522,25 +522,17 @@ Result options_add_site(Options *options, const char *pattern, const char *key, 
     return options_add_line(options, false, pattern, key, text, origin, error);
 }
 
-const char *options_site_name(const char *host, char bare[OPTIONS_NAME_BYTES])
-{
-    size_t length = strlen(host);
-    if (length < 2 || length > OPTIONS_NAME_BYTES || host[length - 1] != '.') {
-        return host;
-    }
-    bare[length - 1] = '\0';
-    return memcpy(bare, host, length - 1);
-}
-
 void options_site_values(const Options *options, const char *host, void *values)
 {
-    char bare[OPTIONS_NAME_BYTES];
-    host = options_site_name(host, bare);
+    /* The dot of the root says the same host; without memory it counts. */
+    size_t length = strlen(host);
+    char *bare = length > 1 && host[length - 1] == '.' ? strndup(host, length - 1) : NULL;
     for (size_t i = 0; i < options->n_sites; i++) { /* the last match wins */
-        if (fnmatch(options->sites[i].pattern, host, FNM_CASEFOLD) == 0) {
+        if (fnmatch(options->sites[i].pattern, bare == NULL ? host : bare, FNM_CASEFOLD) == 0) {
             options_site_apply(options, &options->sites[i], values);
         }
     }
+    free(bare);
 }
 
 Result options_pick_identity(Options *options, const char *name, Buffer *error)

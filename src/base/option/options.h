@@ -77,11 +77,8 @@ Result options_pick_identity(Options *options, const char *name, Buffer *error);
 /* Writes one site's value over its field in values, a flat copy of the struct of values: a text is
  * borrowed from the site. */
 void options_site_apply(const Options *options, const OptionSite *site, void *values);
-/* A host's name as sites are compared with it: without the dot of the root, which says the same
- * host. host itself, or a copy in bare. */
-#define OPTIONS_NAME_BYTES 256u
-const char *options_site_name(const char *host, char bare[OPTIONS_NAME_BYTES]);
-/* The same with the values of every site that a host (a name) matches. */
+/* The same with the values of every site that a host (a name, with or without the dot of the root)
+ * matches. */
 void options_site_values(const Options *options, const char *host, void *values);
 /* Removes the lines of a site that have this origin, NULL: any. Returns how many. */
 size_t options_drop_site(Options *options, const char *pattern, const OptionSpec *spec,

@@ -154,14 +154,14 @@ void site_book_delete(void *object)
 typedef struct Matches {
     size_t some[MATCHES_FIRST];
     size_t n;
-    bool too_many; /* more than some holds: all sections are tried */
+    bool all; /* some does not hold them, or the name is none of an index: all sections are tried */
 } Matches;
 
 static void site_book_note(Matches *matches, const SiteBook *book, const Section *section)
 {
     for (; section != NULL; section = section->next) {
         if (matches->n == MATCHES_FIRST) {
-            matches->too_many = true;
+            matches->all = true;
             return;
         }
         matches->some[matches->n++] = (size_t)(section - book->sections);
@@ -172,7 +172,7 @@ static void find_matches(const SiteBook *book, const char *hostname, Matches *ma
 {
     size_t length = strlen(hostname);
     matches->n = 0;
-    matches->too_many = length >= NAME_BYTES;
+    matches->all = length >= NAME_BYTES || (length > 0 && hostname[length - 1] == '.');
     site_book_note(matches, book, map_get(&book->names, site_book_key_of(hostname, length)));
     const char *dot = book->suffixes.count == 0 ? NULL : strchr(hostname, '.');
     for (; dot != NULL; dot = strchr(dot + 1, '.')) {
@@ -181,7 +181,7 @@ static void find_matches(const SiteBook *book, const char *hostname, Matches *ma
     for (const Section *section = book->others; section != NULL; section = section->next) {
         if (fnmatch(section->pattern, hostname, FNM_CASEFOLD) == 0) {
             if (matches->n == MATCHES_FIRST) {
-                matches->too_many = true;
+                matches->all = true;
                 return;
             }
             matches->some[matches->n++] = (size_t)(section - book->sections);
@@ -205,16 +205,13 @@ void site_book_config(const SiteBook *book, const char *hostname, Config *config
         return;
     }
     Matches matches;
-    char bare[OPTIONS_NAME_BYTES];
-    hostname = options_site_name(hostname, bare);
     find_matches(book, hostname, &matches);
-    for (size_t i = 0; i < matches.n && !matches.too_many; i++) {
-        site_book_apply(book, &book->sections[matches.some[i]], config);
+    if (matches.all) {
+        options_site_values(&book->config.options, hostname, config);
+        return;
     }
-    for (size_t i = 0; i < book->n_sections && matches.too_many; i++) {
-        if (fnmatch(book->sections[i].pattern, hostname, FNM_CASEFOLD) == 0) {
-            site_book_apply(book, &book->sections[i], config);
-        }
+    for (size_t i = 0; i < matches.n; i++) {
+        site_book_apply(book, &book->sections[matches.some[i]], config);
     }
 }
 
