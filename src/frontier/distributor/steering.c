@@ -9,21 +9,20 @@
 #include "frontier/host/visit_dispatch.h"
 #include "frontier/host/visit_home.h"
 
-#define WALK_BATCHES     64u   /* of hosts at once, when nobody is hungry */
-#define HUNGRY_BATCHES   256u  /* and when somebody is: no snapshot is held for longer */
-#define STEER_PAUSE_MS   250   /* between two exchanges, and a millisecond more */
-#define STEER_READS_MS   16u   /* for each STEER_READS hosts on disk that were looked at */
-#define DUE_LOOKS        16u   /* at memory: that long a record of a host on disk is remembered */
-#define HAND_ROUND_MS    10000 /* in which every visit state is looked at once */
-#define HAND_LEAST       64u
-#define HAND_AHEAD       32u
-#define HAND_SHARE       4u  /* of the visit states at once, while some are to be evicted */
-#define HAND_RESULT      64u /* and at most these for one result */
-#define EVICTIONS_SHARE  8u  /* a second: of the hosts in memory */
-#define EVICTIONS_LEAST  32u
-#define EVICTIONS_MOST   1024u
-#define EXCHANGE         INT64_C(1000) /* what one costs, in exchange_credit */
-#define EVICTION_RESULTS 1u            /* for one beyond EVICTIONS_LEAST, that many results */
+#define WALK_BATCHES    64u   /* of hosts at once, when nobody is hungry */
+#define HUNGRY_BATCHES  256u  /* and when somebody is: no snapshot is held for longer */
+#define STEER_PAUSE_MS  250   /* between two exchanges, and a millisecond more */
+#define STEER_READS_MS  16u   /* for each STEER_READS hosts on disk that were looked at */
+#define DUE_LOOKS       16u   /* at memory: that long a record of a host on disk is remembered */
+#define HAND_ROUND_MS   10000 /* in which every visit state is looked at once */
+#define HAND_LEAST      64u
+#define HAND_AHEAD      32u
+#define HAND_SHARE      4u  /* of the visit states at once, while some are to be evicted */
+#define HAND_RESULT     64u /* and at most these for one result */
+#define EVICTIONS_SHARE 8u  /* a second: of the hosts in memory */
+#define EVICTIONS_LEAST 32u
+#define EVICTIONS_MOST  1024u
+#define EXCHANGE        INT64_C(1000) /* what one costs, in exchange_credit */
 
 /* ---- which hosts are worth their memory ---- */
 
@@ -189,7 +188,8 @@ static void earn(Distributor *distributor, int64_t elapsed_ms)
     int64_t most = EXCHANGE * INT64_C(1000000000) / eviction_ns(distributor);
     int64_t credit = distributor->steering.exchange_credit;
     credit += elapsed_ms * EVICTIONS_LEAST * EXCHANGE / 1000;
-    credit += (int64_t)distributor->steering.results * EXCHANGE / EVICTION_RESULTS;
+    credit +=
+        (int64_t)distributor->steering.results * EXCHANGE; /* one for each beyond EVICTIONS_LEAST */
     distributor->steering.exchange_credit = credit < most ? credit : most;
     size_t looks = distributor->steering.looks + distributor->steering.results * HAND_RESULT;
     size_t count = distributor->visit_states.count;

@@ -66,25 +66,31 @@ static void tell_failure(Distributor *distributor, VisitState *asker, FetchClass
 
 /* ---- errands ---- */
 
+/* Nothing comes of it: rules that were in force stay so for a while. False: there are none. */
+static bool visit_errand_give_up(VisitRobots *robots, MonoTime now)
+{
+    free(robots->target);
+    robots->target = NULL;
+    robots->elsewhere = false;
+    robots->redirects = 0;
+    if (robots->state == ROBOTS_KNOWN) {
+        robots->expiry = mono_add_ms(now, RULES_MS);
+        return true;
+    }
+    robots->state = ROBOTS_REFUSING;
+    return false;
+}
+
 /* No answer: as if robots.txt could not be reached. The asker is at home. Nobody is charged for
  * FETCH_LOCAL. */
 static void visit_errand_fail(Distributor *distributor, VisitState *asker, FetchClass why,
                               MonoTime now)
 {
-    bool had_rules = asker->robots.state == ROBOTS_KNOWN;
     if (asker->robots.files != 0) { /* nobody has failed */
         visit_state_end_file(asker);
         return;
     }
-    free(asker->robots.target);
-    asker->robots.target = NULL;
-    asker->robots.elsewhere = false;
-    asker->robots.redirects = 0;
-    if (had_rules) {
-        asker->robots.expiry = mono_add_ms(now, RULES_MS);
-    } else {
-        asker->robots.state = ROBOTS_REFUSING;
-    }
+    bool had_rules = visit_errand_give_up(&asker->robots, now);
     FetchEnd end = {.class = why == FETCH_LOCAL ? FETCH_LOCAL : FETCH_ROBOTS_ERROR,
                     .retry_after_ms = -1,
                     .crawl_delay_ms = -1,
@@ -155,22 +161,12 @@ bool visit_errand_send(Distributor *distributor, MDB_txn *txn, VisitState *asker
 /* The owner of the other host is away: nobody is charged. */
 static void put_off(VisitState *asker, MonoTime now)
 {
-    VisitRobots *robots = &asker->robots;
-    if (robots->files != 0) {
+    if (asker->robots.files != 0) {
         visit_state_end_file(asker);
-        return;
+    } else if (!visit_errand_give_up(&asker->robots, now)) {
+        asker->politeness.next_fetch =
+            mono_later(asker->politeness.next_fetch, mono_add_ms(now, AWAY_MS));
     }
-    free(robots->target);
-    robots->target = NULL;
-    robots->elsewhere = false;
-    robots->redirects = 0;
-    if (robots->state == ROBOTS_KNOWN) {
-        robots->expiry = mono_add_ms(now, RULES_MS);
-        return;
-    }
-    robots->state = ROBOTS_REFUSING;
-    asker->politeness.next_fetch =
-        mono_later(asker->politeness.next_fetch, mono_add_ms(now, AWAY_MS));
 }
 
 VisitState *visit_errand_told(Distributor *distributor, uint32_t host, ErrandOutcome outcome,

@@ -45,33 +45,24 @@ static const char *const page_rels[] = {
     "copyright", "bookmark", "llms-txt",   "ai-txt",
 };
 
-static bool is_page_rel(const HtmlSlice *word)
-{
-    for (size_t i = 0; i < sizeof page_rels / sizeof *page_rels; i++) {
-        if (html_is_word(word, page_rels[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* What a browser loads to show the page. */
-static bool is_requisite_rel(const HtmlSlice *word)
+static const char *const requisite_rels[] = {
+    "stylesheet",
+    "icon",
+    "preload",
+    "modulepreload",
+    "manifest",
+    "apple-touch-icon",
+    "apple-touch-icon-precomposed",
+    "mask-icon",
+};
+
+static bool html_is_among(const HtmlSlice *word, const char *const *words, size_t n)
 {
-    static const char *const rels[] = {"stylesheet",
-                                       "icon",
-                                       "preload",
-                                       "modulepreload",
-                                       "manifest",
-                                       "apple-touch-icon",
-                                       "apple-touch-icon-precomposed",
-                                       "mask-icon"};
-    for (size_t i = 0; i < sizeof rels / sizeof *rels; i++) {
-        if (html_is_word(word, rels[i])) {
-            return true;
-        }
+    while (n > 0 && !html_is_word(word, words[n - 1])) {
+        n--;
     }
-    return false;
+    return n > 0;
 }
 
 /* The flags of a list of link types; *names_feed: of such a type it leads to a feed. */
@@ -93,8 +84,12 @@ static unsigned read_rel(const HtmlSlice *rel, bool *names_feed)
         is_style = is_style || html_is_word(&word, "stylesheet");
         *names_feed =
             *names_feed || html_is_word(&word, "alternate") || html_is_word(&word, "feed");
-        flags |= is_page_rel(&word) ? LINK_PAGE : 0u;
-        flags |= is_requisite_rel(&word) ? LINK_REQUISITE : 0u;
+        flags |=
+            html_is_among(&word, page_rels, sizeof page_rels / sizeof *page_rels) ? LINK_PAGE : 0u;
+        flags |=
+            html_is_among(&word, requisite_rels, sizeof requisite_rels / sizeof *requisite_rels)
+                ? LINK_REQUISITE
+                : 0u;
         for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
             flags |= html_is_word(&word, marks[i].word) ? marks[i].flag : 0u;
         }
