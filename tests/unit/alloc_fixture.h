@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define ALLOC_CAN_FAIL 1
 static long alloc_fail_at;  /* the alloc_fail_at-th allocation from now fails; 0 = none */
 static size_t alloc_counts; /* of at least as many bytes; smaller ones are not counted */
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define ALLOC_CAN_FAIL 1
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *old, size_t size);

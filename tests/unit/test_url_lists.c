@@ -18,10 +18,9 @@ static void draw_name(Dice *dice, char name[NAME_AT])
 {
     static const char *const labels[] = {"a", "b", "ab", "org", "B"};
     size_t n = 1 + dice_below(dice, 4);
-    name[0] = '\0';
-    for (size_t i = 0; i < n; i++) {
-        (void)strcat(name, i > 0 ? "." : "");
-        (void)strcat(name, labels[dice_below(dice, sizeof labels / sizeof *labels)]);
+    for (size_t at = 0, i = 0; i < n; i++) {
+        at += (size_t)snprintf(name + at, NAME_AT - at, "%s%s", i > 0 ? "." : "",
+                               labels[dice_below(dice, sizeof labels / sizeof *labels)]);
     }
 }
 

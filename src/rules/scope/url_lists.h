@@ -1,8 +1,9 @@
 /* Domain set: names of hosts, each of which stands for itself and for all hosts below it.
  *
- * What: "example.org" covers www.example.org, and either may end in the dot of the root. A look
- * costs one hash for each label of the name that is asked for, however large the set is. Owns: its
- * copies of the names. Threads: readers any; the set is filled by one thread before. */
+ * What: "example.org" covers www.example.org; either may end in the dot of the root. A look costs
+ * one hash for each label of the name that is asked for, however large the set is.
+ * Owns: its copies of the names.
+ * Threads: readers any; the set is filled by one thread before. */
 #pragma once
 
 #include "base/memory/map.h"
