@@ -294,17 +294,21 @@ static int compare_all(Compare *compare)
 {
     CompareSide *before = &compare->before;
     CompareSide *after = &compare->after;
-    int code = compare_walk(compare, before, after, compare_note_gone);
-    if (code == page_db_error_ok) {
-        code = compare_walk(compare, after, before, compare_note_new);
+    const struct {
+        CompareSide *side;
+        CompareSide *other;
+        CompareVisit visit;
+    } walks[] = {{before, after, compare_note_gone},
+                 {after, before, compare_note_new},
+                 {before, after, compare_tell_before},
+                 {after, before, compare_tell_new}};
+    for (size_t i = 0; i < sizeof walks / sizeof *walks; i++) {
+        int code = compare_walk(compare, walks[i].side, walks[i].other, walks[i].visit);
+        if (code != page_db_error_ok) {
+            return code;
+        }
     }
-    if (code == page_db_error_ok) {
-        code = compare_walk(compare, before, after, compare_tell_before);
-    }
-    if (code == page_db_error_ok) {
-        code = compare_walk(compare, after, before, compare_tell_new);
-    }
-    return code == page_db_error_ok && compare->by_host ? compare_hosts(compare) : code;
+    return compare->by_host ? compare_hosts(compare) : page_db_error_ok;
 }
 
 /* ---- the command ---- */

@@ -334,6 +334,14 @@ static void import_run_tell(const ImportFile *file, const char *what)
                   file->record.offset, (int)file->record.uri.length, file->record.uri.bytes, what);
 }
 
+/* Passes over a record, which is told and counted. */
+static Result import_run_refuse(const ImportFile *file, uint64_t *count, const char *what)
+{
+    ++*count;
+    import_run_tell(file, what);
+    return RESULT_OK;
+}
+
 /* ---- digests ---- */
 
 static bool has_digest(const ForeignRecord *record, const char *field, WarcDigest *digest)
@@ -384,8 +392,7 @@ static bool import_run_take_url(ImportFile *file)
     if (url_parse(&file->url, NULL, uri.bytes, n) == RESULT_OK) {
         return true;
     }
-    file->run->counts.invalid++;
-    import_run_tell(file, "no URL that could be crawled");
+    (void)import_run_refuse(file, &file->run->counts.invalid, "no URL that could be crawled");
     return false;
 }
 
@@ -427,9 +434,7 @@ static Result take_response(ImportFile *file)
     ForeignAnswer answer;
     Result rc = foreign_http_read(file->record.block, &file->chunks, &answer);
     if (rc == RESULT_INVALID) {
-        counts->invalid++;
-        import_run_tell(file, "no answer of HTTP");
-        return RESULT_OK;
+        return import_run_refuse(file, &counts->invalid, "no answer of HTTP");
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -440,9 +445,7 @@ static Result take_response(ImportFile *file)
     }
     if (is_wrong(file, "warc-block-digest", file->record.block, file->record.block) ||
         is_wrong(file, "warc-payload-digest", answer.body, answer.stored)) {
-        counts->wrong++;
-        import_run_tell(file, "its digest is wrong");
-        return RESULT_OK;
+        return import_run_refuse(file, &counts->wrong, "its digest is wrong");
     }
     WarcDigest digest;
     if (has_digest(&file->record, "warc-payload-digest", &digest)) {
@@ -459,9 +462,7 @@ static Result take_resource(ImportFile *file)
     WarcBytes block = file->record.block;
     (void)foreign_record_field(&file->record, "content-type", &type);
     if (is_wrong(file, "warc-block-digest", block, block)) {
-        file->run->counts.wrong++;
-        import_run_tell(file, "its digest is wrong");
-        return RESULT_OK;
+        return import_run_refuse(file, &file->run->counts.wrong, "its digest is wrong");
     }
     buffer_reset(&file->header);
     Result rc = buffer_printf(

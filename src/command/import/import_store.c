@@ -568,7 +568,8 @@ static Result parse_all(ImportStore *import, ParsedPage **pages)
     return RESULT_OK;
 }
 
-/* One transaction, unless there are too many links for one. */
+/* Commits parsed pages and deletes them, in one transaction, unless there are too many links for
+ * one. */
 static void import_store_write_all(ImportStore *import, ParsedPage **pages, size_t n)
 {
     size_t first = 0;
@@ -581,6 +582,9 @@ static void import_store_write_all(ImportStore *import, ParsedPage **pages, size
             first = i + 1;
             links = 0;
         }
+    }
+    for (size_t i = 0; i < n; i++) {
+        parsed_page_delete(pages[i]);
     }
 }
 
@@ -596,9 +600,6 @@ Result import_store_commit(ImportStore *import)
         if (rc == RESULT_OK) {
             import_store_write_all(import, pages, import->n);
             import->totals.pages += import->n;
-            for (size_t i = 0; i < import->n; i++) {
-                parsed_page_delete(pages[i]);
-            }
         }
         import->n = 0; /* they are the parsing threads' and gone */
     }
@@ -656,9 +657,6 @@ Result import_store_take(ImportStore *import, MonoTime deadline, size_t *n)
         pages[i] = items[i];
     }
     import_store_write_all(import, pages, *n);
-    for (size_t i = 0; i < *n; i++) {
-        parsed_page_delete(pages[i]);
-    }
     if (import->full) {
         return RESULT_FULL;
     }

@@ -173,27 +173,20 @@ static void text_export_summarize(const TextCommand *command, const TextTotals *
     const TextCounts *counts = &totals->counts;
     char text[CLOCK_TEXT_BYTES];
     (void)fprintf(stderr, "ragno export: %" PRIu64 " texts of %" PRIu64 " captures (%.1f MB)",
-                  totals->pages, counts->captures, 1e-6 * (double)counts->html_bytes);
-    if (counts->undecoded > 0) {
-        (void)fprintf(stderr, ", %" PRIu64 " with a broken content coding", counts->undecoded);
-    }
-    if (totals->unstyled > 0) {
-        (void)fprintf(stderr, ", %" PRIu64 " whose style sheets took too long", totals->unstyled);
-    }
-    if (totals->pdf_cut > 0) {
-        (void)fprintf(stderr, ", %" PRIu64 " PDF documents of which pdftotext made not all",
-                      totals->pdf_cut);
-    }
-    if (totals->no_pdf > 0) {
-        (void)fprintf(stderr, ", %" PRIu64 " PDF documents left out", totals->no_pdf);
-    }
-    if (totals->data_cut > 0) {
-        (void)fprintf(stderr, ", %" PRIu64 " with more structured data than --structured-max",
-                      totals->data_cut);
-    }
-    if (counts->missing > 0) {
-        (void)fprintf(stderr, ", %" PRIu64 " whose payload is not in this archive",
-                      counts->missing);
+                  totals->of[TEXT_PAGES], counts->captures, 1e-6 * (double)counts->html_bytes);
+    const struct {
+        uint64_t n;
+        const char *words;
+    } more[] = {{counts->undecoded, "with a broken content coding"},
+                {totals->of[TEXT_UNSTYLED], "whose style sheets took too long"},
+                {totals->of[TEXT_PDF_CUT], "PDF documents of which pdftotext made not all"},
+                {totals->of[TEXT_NO_PDF], "PDF documents left out"},
+                {totals->of[TEXT_DATA_CUT], "with more structured data than --structured-max"},
+                {counts->missing, "whose payload is not in this archive"}};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        if (more[i].n > 0) {
+            (void)fprintf(stderr, ", %" PRIu64 " %s", more[i].n, more[i].words);
+        }
     }
     if (counts->newest.us > 0) {
         WallTime next = {counts->newest.us + 1};
@@ -225,7 +218,7 @@ static int text_export_run(TextCommand *command)
         options->writer.compression = zstd ? WARC_ZSTD : WARC_GZIP;
     }
     WallTime started = wall_now();
-    TextTotals totals = {.pages = 0};
+    TextTotals totals = {.of = {0}};
     OutputFile output;
     Progress progress;
     Result rc = output_file_open(&output, "export", archive->output);

@@ -299,11 +299,7 @@ typedef struct Run {
     OutputFile *output; /* of whoever has the turn */
     atomic_size_t next_job;
     _Atomic uint64_t done_bytes;
-    _Atomic uint64_t n_pages;
-    _Atomic uint64_t n_unstyled;
-    _Atomic uint64_t n_data_cut;
-    _Atomic uint64_t n_pdf_cut;
-    _Atomic uint64_t n_no_pdf;
+    _Atomic uint64_t totals[TEXT_TOTALS];
     Mutex mutex;
     Condition changed; /* the turn has gone on, or a job has failed */
     size_t turn;       /* guarded by mutex: the first job that is not written to its end */
@@ -365,9 +361,9 @@ static Result text_run_write(Worker *worker, size_t job, bool is_end)
     return rc;
 }
 
-static void text_run_count(_Atomic uint64_t *counter, bool counts)
+static void text_run_count(Run *run, TextTotal total, bool counts)
 {
-    atomic_fetch_add_explicit(counter, counts ? 1 : 0, memory_order_relaxed);
+    atomic_fetch_add_explicit(&run->totals[total], counts ? 1 : 0, memory_order_relaxed);
 }
 
 static Result export_capture(Worker *worker, const TextCapture *capture, size_t job)
@@ -376,7 +372,7 @@ static Result export_capture(Worker *worker, const TextCapture *capture, size_t 
     Run *run = worker->run;
     Result rc = text_pages_read(worker->pages, capture, &page);
     if (rc == RESULT_NOT_FOUND) {
-        text_run_count(&run->n_no_pdf, true);
+        text_run_count(run, TEXT_NO_PDF, true);
         return RESULT_OK;
     }
     if (rc == RESULT_OK) {
@@ -385,10 +381,10 @@ static Result export_capture(Worker *worker, const TextCapture *capture, size_t 
     if (rc != RESULT_OK) {
         return rc;
     }
-    text_run_count(&run->n_pages, true);
-    text_run_count(&run->n_unstyled, page.visible.styles_cut);
-    text_run_count(&run->n_data_cut, page.visible.data_cut);
-    text_run_count(&run->n_pdf_cut, capture->is_pdf && page.is_cut);
+    text_run_count(run, TEXT_PAGES, true);
+    text_run_count(run, TEXT_UNSTYLED, page.visible.styles_cut);
+    text_run_count(run, TEXT_DATA_CUT, page.visible.data_cut);
+    text_run_count(run, TEXT_PDF_CUT, capture->is_pdf && page.is_cut);
     return worker->out.length >= HELD_BYTES ? text_run_write(worker, job, false) : RESULT_OK;
 }
 
@@ -442,9 +438,9 @@ static Result text_run_watch(Run *run, Progress *progress)
     mutex_lock(&run->mutex);
     while (run->turn < run->jobs.n && run->result == RESULT_OK) {
         (void)condition_wait_until(&run->changed, &run->mutex, progress_due(progress));
-        progress_show(progress, atomic_load_explicit(&run->done_bytes, memory_order_relaxed),
-                      run->jobs.bytes, atomic_load_explicit(&run->n_pages, memory_order_relaxed),
-                      mono_now());
+        progress_show(
+            progress, atomic_load_explicit(&run->done_bytes, memory_order_relaxed), run->jobs.bytes,
+            atomic_load_explicit(&run->totals[TEXT_PAGES], memory_order_relaxed), mono_now());
     }
     Result rc = run->result;
     mutex_unlock(&run->mutex);
@@ -509,11 +505,9 @@ static Result run_workers(Run *run, Worker *workers, unsigned n, Progress *progr
         text_writer_delete(worker->writer);
         buffer_destroy(&worker->out);
     }
-    totals->pages = atomic_load(&run->n_pages);
-    totals->unstyled = atomic_load(&run->n_unstyled);
-    totals->data_cut = atomic_load(&run->n_data_cut);
-    totals->pdf_cut = atomic_load(&run->n_pdf_cut);
-    totals->no_pdf = atomic_load(&run->n_no_pdf);
+    for (size_t i = 0; i < TEXT_TOTALS; i++) {
+        totals->of[i] = atomic_load(&run->totals[i]);
+    }
     return rc;
 }
 

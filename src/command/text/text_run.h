@@ -58,13 +58,18 @@ typedef struct TextRunOptions {
     unsigned threads;
 } TextRunOptions;
 
+typedef enum TextTotal {
+    TEXT_PAGES,    /* that came out */
+    TEXT_UNSTYLED, /* of them: matching their style sheets took too long (visible_style.h) */
+    TEXT_PDF_CUT,  /* of them: PDF documents whose text is not all of it */
+    TEXT_NO_PDF,   /* PDF documents that are left out: there is no pdftotext */
+    TEXT_DATA_CUT, /* of them: there was more than data_bytes */
+    TEXT_TOTALS
+} TextTotal;
+
 typedef struct TextTotals {
     TextCounts counts;
-    uint64_t pages;    /* that came out */
-    uint64_t unstyled; /* of them: matching their style sheets took too long (visible_style.h) */
-    uint64_t pdf_cut;  /* of them: PDF documents whose text is not all of it */
-    uint64_t no_pdf;   /* PDF documents that are left out: there is no pdftotext */
-    uint64_t data_cut; /* of them: there was more than data_bytes */
+    uint64_t of[TEXT_TOTALS];
 } TextTotals;
 
 /* Exports the texts. RESULT_CLOSED: the reader has closed the output. Other errors are those of the

@@ -417,8 +417,8 @@ static int wacz_export_run(WaczCommand *command)
     } else if (!command->archive.quiet) {
         (void)fprintf(stderr,
                       "ragno export: %s: %" PRIu64 " captures, %" PRIu64 " pages (%.1f MB)\n",
-                      command->archive.output, command->counts.captures, command->pages.pages,
-                      1e-6 * (double)command->counts.bytes);
+                      command->archive.output, command->counts.captures,
+                      command->pages.of[TEXT_PAGES], 1e-6 * (double)command->counts.bytes);
     }
     return text_export_status(rc, &command->counts.source);
 }
