@@ -62,13 +62,15 @@ static Result add_host(void *context, uint32_t host, const HostRecord *record)
     return RESULT_OK;
 }
 
-static void print_refusals(const CrawlTotals *totals, FILE *out)
+/* "TITLE NAME N, NAME N", of what is not 0; no line when nothing is. */
+static void print_reasons(const char *title, const uint64_t *counts, size_t n,
+                          const char *(*name)(size_t i), FILE *out)
 {
     bool any = false;
-    for (size_t i = 0; i < REFUSALS; i++) {
-        if (totals->refused[i] > 0) {
-            (void)fprintf(out, "%s %s %llu", any ? "," : "  refused    ", refusal_name((Refusal)i),
-                          (unsigned long long)totals->refused[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (counts[i] > 0) {
+            (void)fprintf(out, "%s %s %llu", any ? "," : title, name(i),
+                          (unsigned long long)counts[i]);
             any = true;
         }
     }
@@ -77,20 +79,15 @@ static void print_refusals(const CrawlTotals *totals, FILE *out)
     }
 }
 
-/* Why hosts were set aside, by the words of politeness.retry. */
-static void print_reasons(const char *title, const uint64_t *of_class, FILE *out)
+static const char *name_of_refusal(size_t i)
 {
-    bool any = false;
-    for (size_t i = 0; i < FETCH_CLASSES; i++) {
-        if (of_class[i] > 0) {
-            (void)fprintf(out, "%s %s %llu", any ? "," : title, fetch_class_name((FetchClass)i),
-                          (unsigned long long)of_class[i]);
-            any = true;
-        }
-    }
-    if (any) {
-        (void)fputc('\n', out);
-    }
+    return refusal_name((Refusal)i);
+}
+
+/* The words of politeness.retry. */
+static const char *name_of_class(size_t i)
+{
+    return fetch_class_name((FetchClass)i);
 }
 
 static void summary_print_hosts(const IngestStore *store, MDB_txn *txn, FILE *out)
@@ -102,8 +99,8 @@ static void summary_print_hosts(const IngestStore *store, MDB_txn *txn, FILE *ou
                       "at their limit\n",
                       (unsigned long long)sums.active, (unsigned long long)sums.dropped,
                       (unsigned long long)sums.parked, (unsigned long long)sums.full);
-        print_reasons("  dropped    ", sums.dropped_by, out);
-        print_reasons("  parked     ", sums.parked_by, out);
+        print_reasons("  dropped    ", sums.dropped_by, FETCH_CLASSES, name_of_class, out);
+        print_reasons("  parked     ", sums.parked_by, FETCH_CLASSES, name_of_class, out);
     }
 }
 
@@ -182,7 +179,7 @@ static void summary_print(const IngestStore *store, const char *directory,
                   (unsigned long long)hosts);
     print_kept(store, txn, directory, out);
     print_revisits(store, txn, out);
-    print_refusals(totals, out);
+    print_reasons("  refused    ", totals->refused, REFUSALS, name_of_refusal, out);
     summary_print_hosts(store, txn, out);
     (void)fprintf(out, "  time        %s, CPU %.1f s, %.0f pages per CPU-second\n",
                   words_ms((double)totals->elapsed_ms, time), cpu_s,

@@ -91,9 +91,7 @@ static void desk_denials(Desk *desk, const DeskRequest *request)
 
 static void desk_pause(Desk *desk, const DeskRequest *request)
 {
-    if (desk->helm->stopping) {
-        desk_refuse(desk, request, "the crawl is stopping");
-    } else if (desk_edicts_are(desk)) {
+    if (desk_edicts_are(desk)) {
         (void)helm_pause(desk->helm, true, request->who);
         desk_edicts_order(desk, request, EDICT_PAUSE, "", "", "",
                           "nothing new is fetched until `resume`");
@@ -107,9 +105,7 @@ static void desk_pause(Desk *desk, const DeskRequest *request)
 
 static void desk_resume(Desk *desk, const DeskRequest *request)
 {
-    if (desk->helm->stopping) {
-        desk_refuse(desk, request, "the crawl is stopping");
-    } else if (desk_edicts_are(desk)) {
+    if (desk_edicts_are(desk)) {
         (void)helm_pause(desk->helm, false, request->who);
         desk_edicts_order(desk, request, EDICT_RESUME, "", "", "", "the crawl goes on");
     } else if (!helm_pause(desk->helm, false, request->who)) {
@@ -140,9 +136,7 @@ static void desk_stop(Desk *desk, const DeskRequest *request)
 
 static void desk_forget(Desk *desk, const DeskRequest *request)
 {
-    if (desk->helm->stopping) {
-        desk_refuse(desk, request, "the crawl is stopping");
-    } else if (desk->helm->options->erase == NULL) {
+    if (desk->helm->options->erase == NULL) {
         desk_refuse(desk, request, "it cannot start anew by itself; stop it first");
     } else if (desk_edicts_are(desk)) {
         desk_edicts_forget(desk, request);
@@ -179,10 +173,6 @@ static void desk_flush(Desk *desk, const DeskRequest *request)
 {
     AgentParts *parts = desk->helm->parts;
     uint64_t pending = stats_get(&parts->stats.sieve_pending);
-    if (desk->helm->stopping) {
-        desk_refuse(desk, request, "the crawl is stopping");
-        return;
-    }
     atomic_store(&parts->sieve.flush, true);
     ingest_wake(parts->ingest);
     LOG_INFO("agent", "flush", "links=%llu %s", (unsigned long long)pending, request->who);
@@ -295,12 +285,6 @@ static void desk_status_tick(Desk *desk, MonoTime now)
     }
 }
 
-/* When desk_status_tick wants to be called again; MONO_NEVER without followers. */
-static MonoTime desk_status_next(const Desk *desk)
-{
-    return desk->n_followers == 0 ? MONO_NEVER : desk->next_line;
-}
-
 /* A client has left. */
 static void desk_status_gone(Desk *desk, ControlClient client)
 {
@@ -331,6 +315,7 @@ typedef struct DeskWord {
     size_t most;
     void (*run)(Desk *desk, const DeskRequest *request);
     const char *help;
+    bool runs; /* it is refused while the crawl is stopping */
 } DeskWord;
 
 static void desk_help(Desk *desk, const DeskRequest *request);
@@ -338,34 +323,39 @@ static void desk_help(Desk *desk, const DeskRequest *request);
 #define SEEDS_MAX 1000u
 
 static const DeskWord words[] = {
-    {"allow", "RULE", 1, 1, desk_rules_change, "take a denial back"},
+    {"allow", "RULE", 1, 1, desk_rules_change, .help = "take a denial back"},
     {"checkpoint", "", 0, 0, desk_checkpoint,
-     "a consistent copy of the database; answers with its path"},
-    {"denials", "", 0, 0, desk_denials, "what is denied, since when, by whom"},
+     .help = "a consistent copy of the database; answers with its path"},
+    {"denials", "", 0, 0, desk_denials, .help = "what is denied, since when, by whom"},
     {"deny", "RULE", 1, 1, desk_rules_change,
-     "never fetch a host, an address, a range, a URL, what matches a pattern or regex:EXPRESSION"},
+     .help = "never fetch a host, an address, a range, a URL, what matches a pattern or "
+             "regex:EXPRESSION"},
     {"flights", "[URL]", 0, 1, desk_flights,
-     "what is being fetched, the longest first; or whether URL is"},
-    {"flush", "", 0, 0, desk_flush, "look up at once the links that wait for it (sieve.max_age)"},
-    {"forget", "", 0, 0, desk_forget, "carry out the order of `ragno forget DIR WHAT`"},
-    {"get", "[SECTION[.KEY]]", 0, 1, desk_get, "the value in effect, and where it comes from"},
-    {"help", "", 0, 0, desk_help, "these lines"},
+     .help = "what is being fetched, the longest first; or whether URL is"},
+    {"flush", "", 0, 0, desk_flush,
+     .help = "look up at once the links that wait for it (sieve.max_age)", .runs = true},
+    {"forget", "", 0, 0, desk_forget, .help = "carry out the order of `ragno forget DIR WHAT`",
+     .runs = true},
+    {"get", "[SECTION[.KEY]]", 0, 1, desk_get,
+     .help = "the value in effect, and where it comes from"},
+    {"help", "", 0, 0, desk_help, .help = "these lines"},
     {"host", "HOST [revive|drop|visit|delay TIME]", 1, 3, desk_host,
-     "what is known of it; bring it back, set it aside, visit it now, its delay (-: as "
-     "configured)"},
-    {"pause", "", 0, 0, desk_pause, "begin nothing new; fetches in flight end"},
-    {"reload", "", 0, 0, desk_reload, "read the configuration anew, as SIGHUP does"},
-    {"resume", "", 0, 0, desk_resume, "go on after pause"},
-    {"rotate", "", 0, 0, desk_rotate, "open the logs anew"},
-    {"seed", "URL...", 1, SEEDS_MAX, desk_seed, "add seeds"},
+     .help = "what is known of it; bring it back, set it aside, visit it now, its delay (-: as "
+             "configured)"},
+    {"pause", "", 0, 0, desk_pause, .help = "begin nothing new; fetches in flight end",
+     .runs = true},
+    {"reload", "", 0, 0, desk_reload, .help = "read the configuration anew, as SIGHUP does"},
+    {"resume", "", 0, 0, desk_resume, .help = "go on after pause", .runs = true},
+    {"rotate", "", 0, 0, desk_rotate, .help = "open the logs anew"},
+    {"seed", "URL...", 1, SEEDS_MAX, desk_seed, .help = "add seeds"},
     {"set", "SECTION.KEY=VALUE", 1, 2, desk_set,
-     "change an option that is live; it holds over reloads and restarts"},
+     .help = "change an option that is live; it holds over reloads and restarts"},
     {"status", "[json] [follow]", 0, 2, desk_status,
-     "what the crawl is doing; follow: each second"},
-    {"stop", "[now]", 0, 1, desk_stop, "end it, as SIGTERM does; now: as a second one"},
-    {"threads", "", 0, 0, desk_threads, "what each thread does"},
-    {"unset", "SECTION.KEY", 1, 1, desk_unset, "back to what is configured"},
-    {"waiting", "", 0, 0, desk_waiting, "which hosts wait for what, until when"},
+     .help = "what the crawl is doing; follow: each second"},
+    {"stop", "[now]", 0, 1, desk_stop, .help = "end it, as SIGTERM does; now: as a second one"},
+    {"threads", "", 0, 0, desk_threads, .help = "what each thread does"},
+    {"unset", "SECTION.KEY", 1, 1, desk_unset, .help = "back to what is configured"},
+    {"waiting", "", 0, 0, desk_waiting, .help = "which hosts wait for what, until when"},
 };
 
 #define N_WORDS (sizeof words / sizeof *words)
@@ -441,6 +431,8 @@ static void desk_take_one(void *context, ControlClient client, const ControlPeer
         } else if (line->n - 1 < words[i].least) {
             desk_misunderstand(desk, &request, "%s: something is missing (usage: %s %s)",
                                words[i].name, words[i].name, words[i].arguments);
+        } else if (words[i].runs && desk->helm->stopping) {
+            desk_refuse(desk, &request, "the crawl is stopping");
         } else {
             words[i].run(desk, &request);
         }
@@ -522,5 +514,5 @@ void desk_serve(Desk *desk, MonoTime now)
 
 MonoTime desk_next(const Desk *desk)
 {
-    return desk_status_next(desk);
+    return desk->n_followers == 0 ? MONO_NEVER : desk->next_line;
 }
