@@ -73,12 +73,6 @@ static Result audit_robots_init(AuditRobots *robots, PageDB *db, const char *dir
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc; /* a database of the library */
 }
 
-static void audit_robots_destroy(AuditRobots *robots)
-{
-    host_rows_close(robots->hosts);
-    (void)page_db_delete(robots->db);
-}
-
 /* ---- the content of a version ---- */
 
 static Result from_database(const AuditRobots *robots, const char *origin, int64_t version,
@@ -622,7 +616,8 @@ void audit_destroy(Audit *audit)
 {
     audit_findings_destroy(&audit->findings);
     audit_hosts_destroy(&audit->hosts);
-    audit_robots_destroy(&audit->robots);
+    host_rows_close(audit->robots.hosts);
+    (void)page_db_delete(audit->robots.db);
     audit_delays_destroy(&audit->delays);
     log_reader_close(audit->reader);
 }

@@ -42,12 +42,6 @@ static Result rank_agents_open(RankAgents *agents, const char *directory, PageDB
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
-static void rank_agents_close(RankAgents *agents)
-{
-    (void)mmap_array_delete(agents->weights);
-    mass_delete(agents->mass);
-}
-
 /* What the pages jump with; scores: content, or NULL. Alone it is these. RESULT_MEMORY, RESULT_IO.
  */
 static Result rank_agents_weigh(RankAgents *agents, const PageRank *pr, size_t n, MMapArray *scores,
@@ -73,12 +67,6 @@ static void rank_agents_finish(RankAgents *agents, const PageRank *pr, double *f
         double total = mass_total(agents->mass);
         *factor = total > 0.0 ? whole / total : 1.0;
     }
-}
-
-/* Whether a page is to be listed. */
-static bool rank_agents_lists(const RankAgents *agents, uint64_t page)
-{
-    return agents->mass == NULL || mass_is_own(agents->mass, page);
 }
 
 /* Says on standard error whose pages these are, and what was heard from whom, and when. */
@@ -212,7 +200,7 @@ static size_t rank_collect(const PageRank *pr, const RankAgents *agents, double 
         float old = 0.0f;
         float score = 0.0f;
         (void)page_rank_get(pr, i, &old, &score);
-        if (rank_agents_lists(agents, i)) {
+        if (agents->mass == NULL || mass_is_own(agents->mass, i)) {
             pages[listed++] = (RankedPage){.index = i, .score = (float)((double)score * factor)};
         }
     }
@@ -347,7 +335,8 @@ static int rank_run(const RankCommand *command, PageDB *db)
         int printed = rank_print_pages(command, db, pages, n);
         status = printed != 0 ? printed : status;
     }
-    rank_agents_close(&agents);
+    (void)mmap_array_delete(agents.weights);
+    mass_delete(agents.mass);
     free(pages);
     return status;
 }

@@ -196,19 +196,14 @@ static int command_line_take_value(const CommandLine *line, const CommandOption 
     return 0;
 }
 
-/* Whether nothing follows it. */
-static bool command_line_is_flag(const CommandOption *option)
-{
-    return option->kind == COMMAND_FLAG || option->value != NULL;
-}
-
 /* The option at *i; *i is then the last word that belongs to it. */
 static int command_line_take_option(const CommandLine *line, int argc, char **argv, int *i)
 {
     const char *value = NULL;
     const char *word = argv[*i];
     const CommandOption *option = command_line_find(line, word, &value);
-    bool is_flag = option != NULL && command_line_is_flag(option);
+    bool is_flag = /* nothing follows it */
+        option != NULL && (option->kind == COMMAND_FLAG || option->value != NULL);
     if (option == NULL || (is_flag && value != NULL && word[1] == '-')) {
         return command_line_unknown(line, word);
     }

@@ -373,13 +373,6 @@ int console_status(Console *console, Buffer *whole, Buffer *all, ConsoleRow *row
     return console_gather_all(console, words, 3, &gathering, all, whole);
 }
 
-/* The same as one object: what each agent says, as JSON. */
-static int console_json(Console *console, char *const *words, size_t n, Buffer *all)
-{
-    ConsoleGathering gathering = {.rows = NULL};
-    return console_gather_all(console, words, n, &gathering, all, NULL);
-}
-
 int console_ask_agent(Console *console, uint16_t number, char *const *words, size_t n,
                       ConsoleSink sink, void *context)
 {
@@ -535,8 +528,10 @@ static int console_print_all(Console *console, char *const *words, size_t n, Con
         /* What all say, as one object. */
         Buffer whole = {.limit = BUFFER_NO_LIMIT};
         Buffer all = {.limit = BUFFER_NO_LIMIT};
-        int status = strcmp(words[0], "status") == 0 ? console_status(console, &whole, &all, NULL)
-                                                     : console_json(console, words, n, &all);
+        ConsoleGathering gathering = {.rows = NULL};
+        int status = strcmp(words[0], "status") == 0
+                         ? console_status(console, &whole, &all, NULL)
+                         : console_gather_all(console, words, n, &gathering, &all, NULL);
         (void)puts(buffer_string(&all));
         for (uint32_t i = 0; i < console->table.n_agents; i++) {
             const ConsoleAgent *agent = &console->agents[i];

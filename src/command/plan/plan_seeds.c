@@ -132,13 +132,6 @@ static Result plan_hosts_read(PlanHosts *hosts, CrawlView *view, const Config *c
     return rc;
 }
 
-static void plan_hosts_destroy(PlanHosts *hosts)
-{
-    free(hosts->hosts);
-    map_destroy(&hosts->usage);
-    *hosts = (PlanHosts){.hosts = NULL};
-}
-
 /* ---- sums ---- */
 
 /* Pages a day that the host's own delays and those of its address allow. */
@@ -434,7 +427,8 @@ static Result plan_verdicts_tell(CrawlView *view, const Config *config, bool jso
         page_db_txn_abort(view->db, look.txn);
     }
     *all_open = look.n_open == look.n_seeds;
-    plan_hosts_destroy(&look.hosts);
+    free(look.hosts.hosts);
+    map_destroy(&look.hosts.usage);
     filter_scratch_delete(look.scratch);
     filters_destroy(&look.filters);
     buffer_destroy(&look.url);

@@ -254,12 +254,6 @@ static CanvasStyle situation_words(const SurveyRow *row, WallTime now, char text
     return kinds[situation.kind].style;
 }
 
-/* Without its scheme, when that is https. */
-static const char *host_words(const SurveyRow *row)
-{
-    return strncmp(row->origin, "https://", 8) == 0 ? row->origin + 8 : row->origin;
-}
-
 static void draw_host(Canvas *canvas, int at, const SurveyRow *row, WallTime now)
 {
     char text[TOP_TEXT_BYTES];
@@ -278,7 +272,8 @@ static void draw_host(Canvas *canvas, int at, const SurveyRow *row, WallTime now
         (void)top_view_count_words((double)errors, words[4]);
     }
     CanvasStyle style = situation_words(row, now, text);
-    draw_line(canvas, at, host_words(row),
+    bool is_https = strncmp(row->origin, "https://", 8) == 0; /* it goes without saying */
+    draw_line(canvas, at, row->origin + (is_https ? 8 : 0),
               (const char *const[]){words[0], words[1], words[2], words[3], words[4]},
               (const CanvasStyle[N_COLUMNS]){[4] = STYLE_BAD}, text, style);
 }

@@ -61,12 +61,6 @@ static void top_feed_say(TopFeed *feed, bool is_bad, const char *sentence)
     top_feed_give(feed);
 }
 
-static void top_feed_show(TopFeed *feed, TopScreen screen, const char *text)
-{
-    top_model_text(top_feed_take(feed), screen, strdup(text));
-    top_feed_give(feed);
-}
-
 /* ---- all agents ---- */
 
 static void top_feed_gather(void *context, const ConsoleAgent *agent, const char *piece,
@@ -218,8 +212,9 @@ static void show_details(TopFeed *feed, const char *origin)
         const char *words[] = {"host", origin};
         (void)ask_crawl(feed, words, 2, NULL);
     }
-    top_feed_show(feed, TOP_DETAILS,
-                  buffer_string(feed->text.length > 0 ? &feed->text : &feed->error));
+    top_model_text(top_feed_take(feed), TOP_DETAILS,
+                   strdup(buffer_string(feed->text.length > 0 ? &feed->text : &feed->error)));
+    top_feed_give(feed);
 }
 
 /* ---- what is asked for ---- */

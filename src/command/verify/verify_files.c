@@ -58,11 +58,6 @@ static Result forget_capture(const Verify *verify, MDB_txn *txn, CaptureIndex ca
                                     : capture_index_lost(captures, txn, page);
 }
 
-static bool is_gone(const Verify *verify, uint64_t page)
-{
-    return bits_has(verify->stored, page) && !bits_has(verify->captured, page);
-}
-
 /* Lists what is lost; *lost counts. */
 static Result find_lost(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t *lost)
 {
@@ -71,7 +66,7 @@ static Result find_lost(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     for (uint64_t i = 0; i < verify->n_pages && rc == RESULT_OK; i++) {
         PageRef page;
-        if (!is_gone(verify, i) ||
+        if (!bits_has(verify->stored, i) || bits_has(verify->captured, i) ||
             page_db_get(verify->db, txn, i, &page, &verify->url) != page_db_error_ok) {
             continue;
         }

@@ -88,8 +88,9 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
 }
 
 /* Connections in flight and idle ones, as far as there are file descriptors for them. */
-static DescriptorShare share_descriptors(const Config *config)
+static void share_descriptors(AgentParts *parts)
 {
+    const Config *config = parts->config;
     struct rlimit files = {.rlim_cur = 0};
     bool is_limited = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY;
     uint64_t limit = is_limited ? (uint64_t)files.rlim_cur : DESCRIPTORS_NO_LIMIT;
@@ -103,7 +104,8 @@ static DescriptorShare share_descriptors(const Config *config)
                  "wanted=%zu kept=%zu nofile=%llu", wanted.kept, share.kept,
                  (unsigned long long)limit);
     }
-    return share;
+    parts->most_connections = share.most;
+    parts->kept_connections = share.kept;
 }
 
 ResolverOptions network_parts_resolver_options(const Config *config, const IpPolicy *policy)
@@ -269,12 +271,10 @@ static Result change_fetchers(AgentParts *parts)
 {
     unsigned before = atomic_load(&parts->n_fetching);
     unsigned wanted = config_threads(parts->config->fetch_threads);
-    DescriptorShare share = share_descriptors(parts->config);
-    parts->most_connections = share.most;
-    parts->kept_connections = share.kept;
+    share_descriptors(parts);
     Result rc = make_fetchers(parts);
     for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
-        fetcher_keep(parts->fetchers[i], share.kept);
+        fetcher_keep(parts->fetchers[i], parts->kept_connections);
     }
     for (unsigned i = before; i < wanted && rc == RESULT_OK; i++) {
         rc = fetcher_start(parts->fetchers[i]);
@@ -314,9 +314,7 @@ Result network_parts_change(AgentParts *parts, Buffer *error)
 
 Result network_parts_new(AgentParts *parts, Buffer *error)
 {
-    DescriptorShare share = share_descriptors(parts->config);
-    parts->most_connections = share.most;
-    parts->kept_connections = share.kept;
+    share_descriptors(parts);
     Result rc = build_frontier(parts, error);
     if (rc == RESULT_OK) {
         rc = build_names(parts, error);

@@ -76,12 +76,6 @@ void cluster_wires_allow(AgentParts *parts)
     mutex_unlock(&parts->limit_mutex);
 }
 
-static void cluster_wires_count(AgentParts *parts)
-{
-    atomic_fetch_add(&parts->pages_final, 1);
-    cluster_wires_allow(parts);
-}
-
 /* To gates and quotas 0 would be: no limit. */
 static void cluster_wires_granted(void *context, LedgerUnit unit, uint64_t amount)
 {
@@ -208,7 +202,8 @@ static void count_page(AgentParts *parts, const FetchResult *result)
         return;
     }
     if (parts->cluster != NULL) {
-        cluster_wires_count(parts);
+        atomic_fetch_add(&parts->pages_final, 1);
+        cluster_wires_allow(parts);
         return;
     }
     uint64_t pages = atomic_fetch_add(&parts->pages_final, 1) + 1;

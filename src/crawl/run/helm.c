@@ -191,12 +191,6 @@ static void network_look_recheck(NetworkLook *look, AgentParts *parts, MonoTime 
     look->next_recheck = mono_add_ms(now, step_ms);
 }
 
-/* When network_look_recheck is to be called again. */
-static MonoTime network_look_next(const NetworkLook *look)
-{
-    return look->next_recheck.ns == 0 ? MONO_NEVER : look->next_recheck;
-}
-
 /* The crawl is about to end. True: it is not to, since all names of which it is not yet believed
  * that they do not exist are asked for first; only once. */
 static bool network_look_once_more(NetworkLook *look, AgentParts *parts)
@@ -637,7 +631,9 @@ MonoTime helm_next(const Helm *helm, MonoTime now)
         int64_t left = of_all - (int64_t)helm->elapsed_before_ms;
         next = mono_earlier(next, mono_add_ms(helm->start, left < 0 ? 0 : left));
     }
-    next = mono_earlier(next, network_look_next(&helm->network));
+    if (helm->network.next_recheck.ns != 0) {
+        next = mono_earlier(next, helm->network.next_recheck);
+    }
     next = mono_earlier(next, network_watch_next(helm->parts->network));
     if (helm->erases) {
         next = mono_earlier(next, mono_add_ms(now, ERASE_TICK_MS));

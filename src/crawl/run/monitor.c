@@ -132,14 +132,6 @@ static void parts_sample(AgentParts *parts, StatusSample *s)
 
 /* ---- Waiting ---- */
 
-static Result read_table(const IngestStore *tables, MDB_txn *txn, WaitEntry *entries, uint64_t *all,
-                         size_t *n)
-{
-    Result rc = wait_rows_count(tables->waits, txn, all);
-    return rc != RESULT_OK ? rc
-                           : wait_rows_read(tables->waits, txn, NULL, entries, WAITING_TOLD, n);
-}
-
 Result waiting_walk(const IngestStore *tables, uint64_t *all,
                     void (*visit)(void *context, const WaitingHost *host), void *context)
 {
@@ -151,7 +143,10 @@ Result waiting_walk(const IngestStore *tables, uint64_t *all,
     if (page_db_txn_begin(tables->db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = read_table(tables, txn, entries, all, &n);
+    Result rc = wait_rows_count(tables->waits, txn, all);
+    if (rc == RESULT_OK) {
+        rc = wait_rows_read(tables->waits, txn, NULL, entries, WAITING_TOLD, &n);
+    }
     for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
         WaitingHost host = {.why = entries[i].failures == 0
                                        ? "hours"
@@ -284,13 +279,6 @@ static void monitor_look_at_disk(Monitor *monitor)
     }
 }
 
-static void sample_readers(const ReaderGuard *guard, StatusSample *s)
-{
-    s->db_readers = guard->table.slots;
-    s->db_reader_age_ms = (uint64_t)guard->age_ms;
-    s->db_reader_pid = guard->age_ms == 0 ? 0 : (uint64_t)guard->watch.pid;
-}
-
 static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
 {
     AgentParts *parts = monitor->parts;
@@ -328,7 +316,10 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .alerts_failed = monitor->alerts.n_failed,
         .map_drops = page_db_check_residence(monitor->store->tables.db),
         .db_bytes = database_bytes(monitor)};
-    sample_readers(&monitor->readers, s);
+    const ReaderGuard *guard = &monitor->readers;
+    s->db_readers = guard->table.slots;
+    s->db_reader_age_ms = (uint64_t)guard->age_ms;
+    s->db_reader_pid = guard->age_ms == 0 ? 0 : (uint64_t)guard->watch.pid;
     for (size_t i = 0; i < 6; i++) {
         s->by_status[i] = stats_get(&stats->by_status[i]);
     }
@@ -386,11 +377,6 @@ static void monitor_write_line(Monitor *monitor, const StatusSample *now)
     monitor->last_line = *now;
 }
 
-static int64_t progress_interval(const Monitor *monitor)
-{
-    return monitor->terminal ? PROGRESS_MS : PROGRESS_LOG_MS;
-}
-
 /* An operator has changed log.status_interval. */
 static bool has_other_interval(const Monitor *monitor)
 {
@@ -431,7 +417,8 @@ void monitor_tick(Monitor *monitor, MonoTime now)
     if (progress) {
         draw_progress(monitor, &s);
         monitor->last_progress = s;
-        monitor->next_progress = mono_add_ms(now, progress_interval(monitor));
+        monitor->next_progress =
+            mono_add_ms(now, monitor->terminal ? PROGRESS_MS : PROGRESS_LOG_MS);
     }
 }
 

@@ -370,18 +370,30 @@ static void tell_start_change(void *context, const OptionChange *change)
     changes->n++;
 }
 
+/* What was in force before; not config.ini, which somebody may have edited. False: nothing was, and
+ * before is not to be destroyed. */
+static bool settings_before(Config *before, const char *directory, Result *rc)
+{
+    Path path;
+    Buffer ignored = {.limit = BUFFER_NO_LIMIT};
+    (void)file_path(&path, "%s/in-force.ini", directory);
+    if (config_file_look(path.text) == CONFIG_FILE_NONE || config_init(before) != RESULT_OK) {
+        return false;
+    }
+    *rc = options_load_printed(&before->options, path.text, &ignored);
+    buffer_destroy(&ignored);
+    return true;
+}
+
 Result settings_keep_identity(const Config *config, const char *directory, Buffer *error)
 {
     Config before;
-    Path path;
-    Buffer ignored = {.limit = BUFFER_NO_LIMIT};
+    Result read = RESULT_OK;
     Result rc = RESULT_OK;
-    (void)file_path(&path, "%s/in-force.ini", directory);
-    if (config_file_look(path.text) == CONFIG_FILE_NONE || config_init(&before) != RESULT_OK) {
+    if (!settings_before(&before, directory, &read)) {
         return RESULT_OK;
     }
-    if (options_load_printed(&before.options, path.text, &ignored) == RESULT_OK &&
-        *before.crawl_identity != '\0' &&
+    if (read == RESULT_OK && *before.crawl_identity != '\0' &&
         strcmp(before.crawl_identity, config->crawl_identity) != 0) {
         (void)buffer_printf(error,
                             "crawl.identity: this crawl was begun as '%s' and stays so; as '%s' "
@@ -390,33 +402,28 @@ Result settings_keep_identity(const Config *config, const char *directory, Buffe
         rc = RESULT_INVALID;
     }
     config_destroy(&before);
-    buffer_destroy(&ignored);
     return rc;
 }
 
 void settings_tell_start(const Config *config, const char *directory)
 {
     Config before;
-    Buffer error = {.limit = BUFFER_NO_LIMIT};
+    Result read = RESULT_OK;
     StartChanges changes = {.options = &config->options};
-    Path path; /* not config.ini, which somebody may have edited */
-    (void)file_path(&path, "%s/in-force.ini", directory);
-    if (config_file_look(path.text) == CONFIG_FILE_NONE || config_init(&before) != RESULT_OK) {
+    if (!settings_before(&before, directory, &read)) {
         LOG_INFO("config", "is new", "uid=%u", (unsigned)getuid());
-    } else {
-        if (options_load_printed(&before.options, path.text, &error) == RESULT_OK) {
-            option_changes_tell(&before.options, &config->options, tell_start_change, &changes);
-            option_changes_tell_sites(&before.options, &config->options, tell_start_change,
-                                      &changes);
-            if (option_changes_has_moved_sites(&before.options, &config->options)) {
-                LOG_INFO("config", "changed", "key=[site] order=other at=start");
-            }
-            LOG_INFO("config", "compared with that of the run before", "changed=%zu uid=%u",
-                     changes.n, (unsigned)getuid());
-        }
-        config_destroy(&before);
+        return;
     }
-    buffer_destroy(&error);
+    if (read == RESULT_OK) {
+        option_changes_tell(&before.options, &config->options, tell_start_change, &changes);
+        option_changes_tell_sites(&before.options, &config->options, tell_start_change, &changes);
+        if (option_changes_has_moved_sites(&before.options, &config->options)) {
+            LOG_INFO("config", "changed", "key=[site] order=other at=start");
+        }
+        LOG_INFO("config", "compared with that of the run before", "changed=%zu uid=%u", changes.n,
+                 (unsigned)getuid());
+    }
+    config_destroy(&before);
 }
 
 /* ---- the file ---- */

@@ -105,23 +105,13 @@ typedef struct History {
     int64_t time_before; /* ms; 0 = there was no line */
 } History;
 
-/* The field in KEY=VALUE pairs of one line: all curves in one pass over it. */
-static void web_history_read_line(const char *line, size_t length, double values[N_CURVES])
-{
-    for (size_t i = 0; i < N_CURVES; i++) {
-        values[i] = status_log_number(line, length, curves[i].field, -1);
-    }
-}
-
 static void web_history_take_line(History *history, const char *line, size_t length)
 {
     WallTime time;
-    double values[N_CURVES];
     if (!status_log_time(line, length, &time)) {
         return;
     }
     int64_t ms = time.us / 1000;
-    web_history_read_line(line, length, values);
     int64_t span = history->time_before == 0 ? 0 : ms - history->time_before;
     /* A crawl that stood still in between has no rate there. */
     bool joined =
@@ -130,15 +120,16 @@ static void web_history_take_line(History *history, const char *line, size_t len
         series_add(&history->spans, ms, (double)span);
     }
     for (size_t i = 0; i < N_CURVES; i++) {
-        double grown = values[i] - history->before[i];
-        if (!curves[i].counts && values[i] >= 0) {
-            series_add(&history->series[i], ms, values[i]);
+        double value = status_log_number(line, length, curves[i].field, -1);
+        double grown = value - history->before[i];
+        if (!curves[i].counts && value >= 0) {
+            series_add(&history->series[i], ms, value);
         } else if (curves[i].counts && joined && grown >= 0) {
             series_add(&history->series[i], ms, grown);
         } else {
             series_add(&history->series[i], ms, 0); /* keeps the buckets of all curves alike */
         }
-        history->before[i] = values[i];
+        history->before[i] = value;
     }
     if (!joined) {
         series_add(&history->spans, ms, 0);
