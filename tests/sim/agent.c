@@ -330,7 +330,8 @@ static void work_node(Agent *agent)
 static void look_at_end(Agent *agent)
 {
     Crawl *crawl = &agent->crawl;
-    if (agent->verdict == END_NOT_YET && !agent->stops) {
+    bool ends = agent->verdict != END_NOT_YET || agent->stops;
+    if (!ends || agent->share.failed) { /* whose commit failed is killed */
         return;
     }
     crawl->may_fetch = 0;
