@@ -71,6 +71,7 @@ static void end(void)
 static void pass(int64_t ms)
 {
     desk.ms += ms;
+    key_work(&desk.end.key, now());
     end_desk_work(&desk.end, &desk.report, now());
 }
 

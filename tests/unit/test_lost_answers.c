@@ -83,6 +83,7 @@ static void settle(LimitDesk *desk, const LedgerRow *other, const LedgerAccount 
     (void)ledger_write(&ledger, &bytes);
     key_changed(&desk->key, at(ms));
     limit_desk_work(desk, accounts, at(ms));
+    key_work(&desk->key, at(ms));
     TransportEvent *event = value_of(&bytes);
     (void)limit_desk_take(desk, event, accounts, at(ms + 1));
     transport_event_delete(event);

@@ -68,12 +68,6 @@ void edict_desk_up(EdictDesk *desk, MonoTime settled, MonoTime now)
     key_up(&desk->key, now);
 }
 
-void edict_desk_down(EdictDesk *desk)
-{
-    key_down(&desk->key);
-    desk->fresh = false;
-}
-
 void edict_desk_doubt(EdictDesk *desk, MonoTime now)
 {
     desk->fresh = false;
@@ -82,7 +76,7 @@ void edict_desk_doubt(EdictDesk *desk, MonoTime now)
 
 bool edict_desk_is_fresh(const EdictDesk *desk)
 {
-    return desk->fresh && desk->applied >= desk->edicts.last;
+    return desk->link->up && desk->fresh && desk->applied >= desk->edicts.last;
 }
 
 /* ---- given here ---- */
@@ -379,7 +373,6 @@ void edict_desk_take(EdictDesk *desk, const TransportEvent *event, MonoTime now)
 
 void edict_desk_work(EdictDesk *desk, MonoTime now)
 {
-    key_work(&desk->key, now);
     if (desk->link->up && desk->key.seen && !key_is_busy(&desk->key) && desk->n_given > 0) {
         edict_desk_put(desk, now);
     }
@@ -396,7 +389,7 @@ void edict_desk_work(EdictDesk *desk, MonoTime now)
 
 MonoTime edict_desk_next(const EdictDesk *desk)
 {
-    MonoTime next = key_next(&desk->key);
+    MonoTime next = MONO_NEVER;
     for (size_t i = 0; i < desk->n_given; i++) {
         const EdictGiven *given = &desk->given[i];
         MonoTime due = given->number > 0 && mono_before(given->next_ask, given->end)

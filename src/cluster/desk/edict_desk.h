@@ -82,7 +82,6 @@ Result edict_desk_begin(EdictDesk *desk, const Edicts *kept);
 
 /* settled: until then others may have to put back what a server has forgotten. */
 void edict_desk_up(EdictDesk *desk, MonoTime settled, MonoTime now);
-void edict_desk_down(EdictDesk *desk);
 /* Something may have been ordered that this agent has not heard of. */
 void edict_desk_doubt(EdictDesk *desk, MonoTime now);
 /* Whether everything that was ordered is carried out here. */

@@ -253,7 +253,6 @@ void end_desk_work(EndDesk *desk, const EndReport *report, MonoTime now)
     if (!desk->link->up) {
         return;
     }
-    key_work(&desk->key, now);
     bool quiet = report->idle || report->spent;
     if (!quiet || !mono_before(now, desk->found_end)) {
         desk->found = END_NOT_YET;

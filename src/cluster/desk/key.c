@@ -12,19 +12,15 @@ void key_up(Key *key, MonoTime now)
 {
     key->look = key->put = 0;
     key->seen = false;
+    key->is_up = true;
     key->next = now;
-}
-
-void key_down(Key *key)
-{
-    key_up(key, MONO_NEVER);
 }
 
 void key_changed(Key *key, MonoTime now)
 {
     key->again = key->look != 0;
     MonoTime soon = mono_add_ms(now, key->link->pace_ms);
-    if (key->look == 0 && mono_before(soon, key->next)) {
+    if (key->look == 0 && key->is_up && mono_before(soon, key->next)) {
         key->next = soon;
     }
 }

@@ -31,15 +31,15 @@ typedef struct Key {
     MonoTime put_end;
     bool again; /* it has changed since the look began */
     bool seen;  /* since key_up */
+    bool is_up; /* key_up was called once: the value is wanted here */
 } Key;
 
 typedef enum KeyNews { KEY_NOTHING, KEY_VALUE, KEY_STORED, KEY_REFUSED } KeyNews;
 
 /* It is not looked at before key_up. */
 void key_init(Key *key, NodeLink *link, NodePart part, const char *name, int64_t pause_ms);
-/* The connection is there; it is gone; the value may have changed. */
+/* The connection is there; the value may have changed. */
 void key_up(Key *key, MonoTime now);
-void key_down(Key *key);
 void key_changed(Key *key, MonoTime now);
 /* A look that is in flight is too old: another one. */
 void key_doubt(Key *key, MonoTime now);

@@ -35,12 +35,9 @@ void limit_desk_up(LimitDesk *desk, MonoTime settled, MonoTime now)
 {
     desk->settled = settled;
     desk->holds = has_limits(desk); /* perhaps, until the ledger was seen */
-    key_up(&desk->key, now);
-}
-
-void limit_desk_down(LimitDesk *desk)
-{
-    key_down(&desk->key);
+    if (desk->holds) {
+        key_up(&desk->key, now);
+    }
 }
 
 static bool limit_desk_is_low(const LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS])
@@ -60,11 +57,8 @@ static bool limit_desk_is_low(const LimitDesk *desk, const LedgerAccount account
 
 void limit_desk_work(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS], MonoTime now)
 {
-    if (has_limits(desk)) {
-        if (!key_is_busy(&desk->key) && limit_desk_is_low(desk, accounts)) {
-            key_changed(&desk->key, now);
-        }
-        key_work(&desk->key, now);
+    if (!key_is_busy(&desk->key) && limit_desk_is_low(desk, accounts)) {
+        key_changed(&desk->key, now);
     }
 }
 

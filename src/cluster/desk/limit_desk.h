@@ -40,8 +40,7 @@ void limit_desk_init(LimitDesk *desk, NodeLink *link, const ClusterTable *table,
                      const uint64_t limits[LEDGER_UNITS], const uint64_t used[LEDGER_UNITS]);
 void limit_desk_destroy(LimitDesk *desk);
 void limit_desk_up(LimitDesk *desk, MonoTime settled, MonoTime now);
-void limit_desk_down(LimitDesk *desk);
-/* Looks when it is time, or an account is low. */
+/* Looks soon when an account is low. */
 void limit_desk_work(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS], MonoTime now);
 /* What came of a look or a put; true: desk->granted has changed. */
 bool limit_desk_take(LimitDesk *desk, const TransportEvent *event,

@@ -72,9 +72,7 @@ void members_changed(Members *members, const char *key, MonoTime now)
 {
     char *end = NULL;
     unsigned long agent = strtoul(key + sizeof MEMBER_KEY - 1, &end, 10);
-    if (*end == '\0' && agent == members->link->head.from) {
-        key_changed(&members->own, now);
-    } else if (*end == '\0' && agent < members->n) {
+    if (*end == '\0' && agent < members->n && agent != members->link->head.from) {
         members_look_at(members, (uint16_t)agent);
     }
 }

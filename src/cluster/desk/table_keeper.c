@@ -28,12 +28,6 @@ void table_keeper_up(TableKeeper *keeper, MonoTime now)
     keeper->settled = mono_add_ms(now, NODE_SETTLE_MS);
 }
 
-void table_keeper_down(TableKeeper *keeper)
-{
-    key_down(&keeper->key);
-    keeper->newest = false;
-}
-
 Result table_keeper_propose(TableKeeper *keeper, const ClusterTable *table, MonoTime now)
 {
     Result rc = cluster_table_write(table, node_link_blank(keeper->key.link));

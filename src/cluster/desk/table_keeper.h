@@ -41,9 +41,8 @@ void table_keeper_destroy(TableKeeper *keeper);
 /* The table that this node has. RESULT_MEMORY. */
 Result table_keeper_set(TableKeeper *keeper, const ClusterTable *table);
 
-/* The connection came up; it went down. */
+/* The connection came up. */
 void table_keeper_up(TableKeeper *keeper, MonoTime now);
-void table_keeper_down(TableKeeper *keeper);
 /* What came of a look or a put. */
 TableNews table_keeper_take(TableKeeper *keeper, const TransportEvent *event, MonoTime now);
 /* Puts a changed table in place of the one seen last; what comes of it is seen by a look. */

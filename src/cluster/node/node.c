@@ -328,13 +328,6 @@ static void node_take_question(Node *node, const TransportEvent *event, MonoTime
 
 /* ---- events ---- */
 
-static void node_down(Node *node)
-{
-    table_keeper_down(&node->keeper);
-    limit_desk_down(&node->limits);
-    edict_desk_down(&node->edicts);
-}
-
 static void node_take_table(Node *node, const TransportEvent *event, MonoTime now)
 {
     switch (table_keeper_take(&node->keeper, event, now)) {
@@ -507,16 +500,26 @@ static void node_take_message(Node *node, const TransportEvent *event, MonoTime 
     }
 }
 
-static void node_key_changed(Node *node, const char *key, MonoTime now)
+/* The next one that the desks look at; begin with 0. NULL: that were all. */
+static Key *node_next_key(Node *node, size_t *place)
 {
-    Key *keys[] = {&node->keeper.key, &node->limits.key, &node->end.key, &node->edicts.key};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (strcmp(key, keys[i]->name) == 0) {
-            key_changed(keys[i], now);
+    Key *keys[] = {&node->keeper.key, &node->members.own, &node->members.settings,
+                   &node->limits.key, &node->end.key,     &node->edicts.key};
+    return *place < sizeof keys / sizeof *keys ? keys[(*place)++] : NULL;
+}
+
+/* Whoever joins puts the settings again as they are: that is no reason for all to look. */
+static void node_key_changed(Node *node, const char *name, MonoTime now)
+{
+    size_t place = 0;
+    Key *key = NULL;
+    while ((key = node_next_key(node, &place)) != NULL) {
+        if (key != &node->members.settings && strcmp(name, key->name) == 0) {
+            key_changed(key, now);
         }
     }
-    if (strncmp(key, MEMBER_KEY, sizeof MEMBER_KEY - 1) == 0) {
-        members_changed(&node->members, key, now);
+    if (strncmp(name, MEMBER_KEY, sizeof MEMBER_KEY - 1) == 0) {
+        members_changed(&node->members, name, now);
     }
 }
 
@@ -562,7 +565,6 @@ void node_take(Node *node, TransportEvent *event, MonoTime now)
         if (node->state == NODE_MEMBER) {
             LOG_WARN("cluster", "no connection; leases run out and the crawl waits", "crawl=%s",
                      node->link.crawl);
-            node_down(node);
         }
     } else if (event->kind == TRANSPORT_CLOSED) {
         go_out(node, event->text == NULL ? "the connection was closed for good" : event->text);
@@ -605,9 +607,11 @@ static void work_on_join(Node *node, MonoTime now)
 /* Does what is due, but for limits and the end, which want to know more. */
 static void node_work_desks(Node *node, MonoTime now)
 {
-    key_work(&node->keeper.key, now);
-    key_work(&node->members.own, now);
-    key_work(&node->members.settings, now);
+    size_t place = 0;
+    Key *key = NULL;
+    while ((key = node_next_key(node, &place)) != NULL) {
+        key_work(key, now);
+    }
     greet_desk_work(&node->greet, now);
     if (node->link.up) {
         courier_work(&node->courier, now);
@@ -666,9 +670,11 @@ MonoTime node_next(Node *node)
         return MONO_NEVER;
     }
     MonoTime next = mono_earlier(node->leave_end, node->next_look);
-    next = mono_earlier(next, key_next(&node->keeper.key));
-    next = mono_earlier(next, key_next(&node->members.own));
-    next = mono_earlier(next, key_next(&node->members.settings));
+    size_t place = 0;
+    const Key *key = NULL;
+    while ((key = node_next_key(node, &place)) != NULL) {
+        next = mono_earlier(next, key_next(key));
+    }
     if (node->link.up) {
         next = mono_earlier(next, courier_next(&node->courier));
         next = mono_earlier(next, mass_desk_next(&node->mass));
