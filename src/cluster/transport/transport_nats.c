@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/base64.h"
 #include "base/thread/log.h"
 #include "base/thread/mutex.h"
-#include "cluster/transport/transport_kv.h"
 #include "cluster/transport/transport_login.h"
 
 /* Transport setup: options of a connection to a NATS server, as libnats wants them.
@@ -128,6 +128,129 @@ static Result transport_result(natsStatus status)
     }
 }
 
+/* ---- bucket ---- */
+
+#define BUCKET_SUBJECT_BYTES 256u
+#define BUCKET_EXPECTED      "Nats-Expected-Last-Subject-Sequence"
+
+/* As other programs make buckets, so that their tools show it. */
+#define BUCKET_CONFIG                                                                              \
+    "{\"name\":\"KV_ragno_%s\",\"subjects\":[\"$KV.ragno_%s.>\"],\"retention\":\"limits\","        \
+    "\"storage\":\"file\",\"discard\":\"new\",\"max_msgs_per_subject\":1,\"max_consumers\":-1,"    \
+    "\"max_msgs\":-1,\"max_bytes\":-1,\"max_age\":0,\"max_msg_size\":-1,"                          \
+    "\"duplicate_window\":120000000000,\"num_replicas\":%u,\"allow_rollup_hdrs\":true,"            \
+    "\"deny_delete\":true,\"allow_direct\":true}"
+
+/* err_code of the server's answers */
+#define BUCKET_NO_STREAM      10059u
+#define BUCKET_NO_MESSAGE     10037u
+#define BUCKET_WRONG_REVISION 10071u
+#define BUCKET_NAME_IN_USE    10058u
+
+static void bucket_subject(const char *crawl, const char *key, char subject[BUCKET_SUBJECT_BYTES])
+{
+    (void)snprintf(subject, BUCKET_SUBJECT_BYTES, "$KV.ragno_%s.%s", crawl, key);
+}
+
+const char *transport_nats_key(const char *crawl, const char *subject)
+{
+    char head[BUCKET_SUBJECT_BYTES];
+    bucket_subject(crawl, "", head);
+    size_t length = strlen(head);
+    return strncmp(subject, head, length) == 0 ? subject + length : NULL;
+}
+
+/* What stands behind "name": in JSON whose names are never inside of strings; NULL: there is none.
+ */
+static const char *bucket_find(const char *text, const char *name)
+{
+    const char *place = strstr(text, name);
+    return place == NULL ? NULL : place + strlen(name) + strspn(place + strlen(name), " ");
+}
+
+static uint64_t bucket_number(const char *text, const char *name)
+{
+    const char *place = bucket_find(text, name);
+    return place == NULL ? 0 : strtoull(place, NULL, 10);
+}
+
+/* A string without escapes; its length in *length. */
+static const char *bucket_string(const char *text, const char *name, size_t *length)
+{
+    const char *place = bucket_find(text, name);
+    *length = place == NULL || *place != '"' ? 0 : strcspn(place + 1, "\"\\");
+    bool whole = place != NULL && *place == '"' && place[1 + *length] == '"';
+    return whole ? place + 1 : NULL;
+}
+
+/* text: for an operator, length bytes; NULL: nothing. */
+static TransportEvent *transport_event_said(TransportEventKind kind, uint64_t token,
+                                            const char *text, size_t length)
+{
+    TransportEvent *event = transport_event_new(kind, token, NULL, NULL, NULL, 0);
+    if (event != NULL && text != NULL) {
+        event->text = strndup(text, length);
+    }
+    return event;
+}
+
+static TransportEvent *bucket_refused(const char *text, uint64_t token)
+{
+    size_t length = 0;
+    const char *words = bucket_string(text, "\"description\":", &length);
+    if (words == NULL) {
+        words = "an answer that is not understood";
+        length = strlen(words);
+    }
+    return transport_event_said(TRANSPORT_FAILED, token, words, length);
+}
+
+static TransportEvent *bucket_fault(const char *text, uint64_t token, bool *missing)
+{
+    switch (bucket_number(text, "\"err_code\":")) {
+    case BUCKET_NO_MESSAGE:
+        return transport_event_new(TRANSPORT_VALUE, token, NULL, NULL, "", 0);
+    case BUCKET_NO_STREAM:
+        *missing = true;
+        return transport_event_said(TRANSPORT_FAILED, token, NULL, 0);
+    case BUCKET_WRONG_REVISION:
+        return transport_event_said(TRANSPORT_CONFLICT, token, NULL, 0);
+    case BUCKET_NAME_IN_USE: /* with other settings, because an operator made it: as good */
+        return NULL;
+    default:
+        return bucket_refused(text, token);
+    }
+}
+
+TransportEvent *transport_nats_stored(const char *text, uint64_t token, bool *missing)
+{
+    Buffer value = {.limit = BUFFER_NO_LIMIT};
+    TransportEvent *event = NULL;
+    size_t length = 0;
+    *missing = false;
+    if (strstr(text, "\"error\":") != NULL) {
+        return bucket_fault(text, token, missing);
+    }
+    if (strstr(text, "\"config\":") != NULL) {
+        return NULL;
+    }
+    uint64_t revision = bucket_number(text, "\"seq\":");
+    const char *data = bucket_string(text, "\"data\":", &length);
+    bool looked = strstr(text, "\"message\":") != NULL;
+    if (revision == 0 ||
+        (data != NULL && base64_read(&value, data, length, BASE64_STANDARD) != RESULT_OK)) {
+        event = bucket_refused(text, token);
+    } else {
+        event = transport_event_new(looked ? TRANSPORT_VALUE : TRANSPORT_STORED, token, NULL, NULL,
+                                    buffer_string(&value), value.length);
+    }
+    if (event != NULL) {
+        event->revision = revision;
+    }
+    buffer_destroy(&value);
+    return event;
+}
+
 /* ---- Transport NATS ---- */
 
 #define CLOSE_MS     2000
@@ -163,29 +286,25 @@ struct TransportNats {
 /* Without memory an event is lost, as a message may be. */
 static void transport_nats_tell(TransportNats *nats, TransportEvent *event)
 {
-    if (event != NULL) {
-        nats->sink.take(nats->sink.context, event);
+    if (event == NULL) {
+        return;
     }
+    if (event->kind == TRANSPORT_VALUE) {
+        atomic_store(&nats->told, false);
+    } else if (event->kind == TRANSPORT_FAILED && event->text != NULL &&
+               !atomic_exchange(&nats->told, true)) {
+        LOG_WARN("cluster", "the server's key-value store cannot be used",
+                 "error=\"%s\" next=\"is JetStream on? (nats-server -js)\"", event->text);
+    }
+    nats->sink.take(nats->sink.context, event);
 }
 
 /* text: for an operator, or NULL. */
 static void tell_kind(TransportNats *nats, TransportEventKind kind, uint64_t token,
                       const char *text)
 {
-    TransportEvent *event = transport_event_new(kind, token, NULL, NULL, NULL, 0);
-    if (event != NULL && text != NULL) {
-        event->text = strdup(text);
-    }
-    transport_nats_tell(nats, event);
-}
-
-static void tell_failed(TransportNats *nats, uint64_t token, const char *why)
-{
-    tell_kind(nats, TRANSPORT_FAILED, token, why);
-    if (!atomic_exchange(&nats->told, true)) {
-        LOG_WARN("cluster", "the server's key-value store cannot be used",
-                 "error=\"%s\" next=\"is JetStream on? (nats-server -js)\"", why);
-    }
+    transport_nats_tell(nats,
+                        transport_event_said(kind, token, text, text == NULL ? 0 : strlen(text)));
 }
 
 static void make_reply(const TransportNats *nats, char kind, uint64_t token,
@@ -205,41 +324,26 @@ static natsStatus nats_ask(const TransportNats *nats, const char *subject, const
                                                         (int)length);
 }
 
-/* The look finds it when it is repeated. */
-static void make_bucket(const TransportNats *nats)
+/* A request about the stream that is the bucket. */
+static Result nats_ask_stream(const TransportNats *nats, const char *what, const char *request,
+                              uint64_t token)
 {
-    char subject[KV_SUBJECT_BYTES];
-    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
-    kv_subject_of_making(nats->crawl, subject);
-    if (kv_write_making(nats->crawl, nats->replicas, &bytes) == RESULT_OK) {
-        (void)nats_ask(nats, subject, bytes.data, bytes.length, KIND_STORED, 0);
-    }
-    buffer_destroy(&bytes);
+    char subject[BUCKET_SUBJECT_BYTES];
+    (void)snprintf(subject, sizeof subject, "$JS.API.STREAM.%s.KV_ragno_%s", what, nats->crawl);
+    return transport_result(nats_ask(nats, subject, request, strlen(request), KIND_STORED, token));
 }
 
+/* When there is no bucket, the look finds it when it is repeated. */
 static void transport_nats_take_stored(TransportNats *nats, uint64_t token, const char *text)
 {
-    static const TransportEventKind kinds[] = {[KV_VALUE] = TRANSPORT_VALUE,
-                                               [KV_STORED] = TRANSPORT_STORED,
-                                               [KV_CONFLICT] = TRANSPORT_CONFLICT,
-                                               [KV_NO_BUCKET] = TRANSPORT_FAILED};
-    Buffer value = {.limit = BUFFER_NO_LIMIT};
-    KvAnswer answer = kv_read(text, &value);
-    if (answer.kind == KV_FAILED) {
-        tell_failed(nats, token, answer.text);
-    } else if (answer.kind != KV_MADE) {
-        TransportEvent *event = transport_event_new(kinds[answer.kind], token, NULL, NULL,
-                                                    buffer_string(&value), value.length);
-        if (event != NULL) {
-            event->revision = answer.revision;
-        }
-        atomic_store(&nats->told, atomic_load(&nats->told) && answer.kind != KV_VALUE);
-        transport_nats_tell(nats, event);
+    char request[1024];
+    bool missing = false;
+    transport_nats_tell(nats, transport_nats_stored(text, token, &missing));
+    if (missing) {
+        (void)snprintf(request, sizeof request, BUCKET_CONFIG, nats->crawl, nats->crawl,
+                       nats->replicas);
+        (void)nats_ask_stream(nats, "CREATE", request, 0);
     }
-    if (answer.kind == KV_NO_BUCKET) {
-        make_bucket(nats);
-    }
-    buffer_destroy(&value);
 }
 
 static void transport_nats_take_answer(TransportNats *nats, char kind, uint64_t token,
@@ -253,7 +357,7 @@ static void transport_nats_take_answer(TransportNats *nats, char kind, uint64_t 
         transport_nats_tell(nats, transport_event_new(nobody ? TRANSPORT_NOBODY : TRANSPORT_ANSWER,
                                                       token, NULL, NULL, text, (size_t)length));
     } else if (nobody) {
-        tell_failed(nats, token, "nobody serves it");
+        tell_kind(nats, TRANSPORT_FAILED, token, "nobody serves it");
     } else {
         transport_nats_take_stored(nats, token, text);
     }
@@ -268,7 +372,7 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
     const char *subject = library->natsMsg_GetSubject(message);
     size_t head = strlen(nats->inbox);
     bool is_answer = strncmp(subject, nats->inbox, head) == 0;
-    const char *key = is_answer ? NULL : kv_key_of_subject(nats->crawl, subject);
+    const char *key = is_answer ? NULL : transport_nats_key(nats->crawl, subject);
     (void)connection;
     (void)subscription;
     if (atomic_load(&nats->closing)) {
@@ -401,19 +505,14 @@ static Result do_publish(void *state, const char *subject, const void *bytes, si
 static Result do_get(void *state, const char *key, uint64_t token)
 {
     const TransportNats *nats = state;
-    char subject[KV_SUBJECT_BYTES];
-    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
+    char subject[BUCKET_SUBJECT_BYTES];
+    char request[BUCKET_SUBJECT_BYTES + 32];
     if (!atomic_load(&nats->up)) {
         return RESULT_CLOSED;
     }
-    kv_subject_of_look(nats->crawl, subject);
-    Result rc = kv_write_look(nats->crawl, key, &bytes);
-    if (rc == RESULT_OK) {
-        rc =
-            transport_result(nats_ask(nats, subject, bytes.data, bytes.length, KIND_STORED, token));
-    }
-    buffer_destroy(&bytes);
-    return rc;
+    bucket_subject(nats->crawl, key, subject);
+    (void)snprintf(request, sizeof request, "{\"last_by_subj\":\"%s\"}", subject);
+    return nats_ask_stream(nats, "MSG.GET", request, token);
 }
 
 static Result do_put(void *state, const char *key, const void *bytes, size_t length,
@@ -422,18 +521,18 @@ static Result do_put(void *state, const char *key, const void *bytes, size_t len
     const TransportNats *nats = state;
     const NatsLibrary *library = nats->library;
     natsMsg *message = NULL;
-    char subject[KV_SUBJECT_BYTES];
+    char subject[BUCKET_SUBJECT_BYTES];
     char reply[REPLY_BYTES];
     char number[24];
     if (!atomic_load(&nats->up)) {
         return RESULT_CLOSED;
     }
-    kv_subject_of_key(nats->crawl, key, subject);
+    bucket_subject(nats->crawl, key, subject);
     make_reply(nats, KIND_STORED, token, reply);
     natsStatus status = library->natsMsg_Create(&message, subject, reply, bytes, (int)length);
     if (status == NATS_OK) {
         (void)snprintf(number, sizeof number, "%llu", (unsigned long long)expected);
-        status = library->natsMsgHeader_Set(message, KV_EXPECTED, number);
+        status = library->natsMsgHeader_Set(message, BUCKET_EXPECTED, number);
     }
     if (status == NATS_OK) {
         status = library->natsConnection_PublishMsg(nats->connection, message);
@@ -466,7 +565,7 @@ static Result subscribe(TransportNats *nats)
 {
     const NatsLibrary *library = nats->library;
     natsInbox *inbox = NULL;
-    char subject[KV_SUBJECT_BYTES];
+    char subject[BUCKET_SUBJECT_BYTES];
     Result rc = transport_result(library->natsInbox_Create(&inbox));
     if (rc != RESULT_OK) {
         return rc;
@@ -475,7 +574,7 @@ static Result subscribe(TransportNats *nats)
     library->natsInbox_Destroy(inbox);
     (void)snprintf(subject, sizeof subject, "%s.>", nats->inbox);
     rc = transport_nats_subscribe(nats, subject);
-    kv_subject_of_key(nats->crawl, ">", subject);
+    bucket_subject(nats->crawl, ">", subject);
     return rc == RESULT_OK ? transport_nats_subscribe(nats, subject) : rc;
 }
 

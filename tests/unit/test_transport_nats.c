@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cluster/transport/transport_kv.h"
 #include "cluster/transport/transport_login.h"
+#include "cluster/transport/transport_nats.h"
 #include "unit.h"
 
 /* Answers as nats-server 2.9.10 gives them. */
@@ -23,34 +23,43 @@
     "{\"error\":{\"code\":400,\"err_code\":10071,\"description\":\"wrong last sequence: 5\"},"     \
     "\"stream\":\"KV_ragno_c\",\"seq\":0}"
 
+/* The event that comes of an answer; it is the caller's, and deleted with the next one. */
+static const TransportEvent *event_of(const char *text)
+{
+    static TransportEvent *event;
+    bool missing = false;
+    transport_event_delete(event);
+    event = transport_nats_stored(text, 7, &missing);
+    CU_ASSERT_EQUAL(missing, strcmp(text, NO_STREAM_TEXT) == 0);
+    CU_ASSERT_TRUE(event == NULL || event->token == 7);
+    return event;
+}
+
 static void a_look_finds_a_value_or_none(void)
 {
-    Buffer value;
-    buffer_init(&value, BUFFER_NO_LIMIT);
-    KvAnswer answer = kv_read(SEEN, &value);
-    CU_ASSERT_EQUAL(answer.kind, KV_VALUE);
-    CU_ASSERT_EQUAL(answer.revision, 17);
-    CU_ASSERT_STRING_EQUAL(buffer_string(&value), "hello");
-    KvAnswer none = kv_read(NO_MESSAGE_TEXT, &value);
-    CU_ASSERT_TRUE(none.kind == KV_VALUE && none.revision == 0);
-    CU_ASSERT_EQUAL(kv_read(NO_STREAM_TEXT, &value).kind, KV_NO_BUCKET);
-    CU_ASSERT_EQUAL(value.length, 5);
-    buffer_destroy(&value);
+    const TransportEvent *event = event_of(SEEN);
+    CU_ASSERT_EQUAL(event->kind, TRANSPORT_VALUE);
+    CU_ASSERT_EQUAL(event->revision, 17);
+    CU_ASSERT_EQUAL(event->length, 5);
+    CU_ASSERT_STRING_EQUAL(event->bytes, "hello");
+    event = event_of(NO_MESSAGE_TEXT);
+    CU_ASSERT_TRUE(event->kind == TRANSPORT_VALUE && event->revision == 0 && event->length == 0);
+    event = event_of(NO_STREAM_TEXT);
+    CU_ASSERT_TRUE(event->kind == TRANSPORT_FAILED && event->text == NULL);
+    CU_ASSERT_PTR_NULL(event_of("{\"type\":\"x\",\"config\":{}}"));
 }
 
 static void an_empty_value_is_a_value(void)
 {
-    Buffer value;
-    buffer_init(&value, BUFFER_NO_LIMIT);
-    KvAnswer answer = kv_read("{\"message\":{\"subject\":\"$KV.ragno_c.end\",\"seq\":3}}", &value);
-    CU_ASSERT_TRUE(answer.kind == KV_VALUE && answer.revision == 3 && value.length == 0);
-    buffer_destroy(&value);
+    const TransportEvent *event =
+        event_of("{\"message\":{\"subject\":\"$KV.ragno_c.end\",\"seq\":3}}");
+    CU_ASSERT_TRUE(event->kind == TRANSPORT_VALUE && event->revision == 3 && event->length == 0);
+    CU_ASSERT_STRING_EQUAL(event->bytes, "");
+    CU_ASSERT_PTR_NULL(event_of("{\"type\":\"x\",\"config\":{}}"));
 }
 
 static void what_is_not_understood_is_a_failure_with_words(void)
 {
-    Buffer value;
-    buffer_init(&value, BUFFER_NO_LIMIT);
     static const char *const texts[] = {"",
                                         "{}",
                                         "nonsense",
@@ -58,36 +67,31 @@ static void what_is_not_understood_is_a_failure_with_words(void)
                                         "{\"message\":{\"seq\":4,\"data\":\"***\"}}",
                                         "{\"message\":{\"seq\":4,\"data\":\"aGVs"};
     for (size_t i = 0; i + 1 < sizeof texts / sizeof *texts; i++) {
-        KvAnswer answer = kv_read(texts[i], &value);
-        CU_ASSERT_TRUE(answer.kind == KV_FAILED && answer.text[0] != '\0');
+        const TransportEvent *event = event_of(texts[i]);
+        CU_ASSERT_TRUE(event->kind == TRANSPORT_FAILED && event->text[0] != '\0');
     }
-    KvAnswer off = kv_read("{\"error\":{\"code\":503,\"err_code\":10039,\"description\":"
-                           "\"JetStream not enabled for account\"}}",
-                           &value);
-    CU_ASSERT_STRING_EQUAL(off.text, "JetStream not enabled for account");
-    buffer_destroy(&value);
+    CU_ASSERT_STRING_EQUAL(event_of("{\"error\":{\"code\":503,\"err_code\":10039,\"description\":"
+                                    "\"JetStream not enabled for account\"}}")
+                               ->text,
+                           "JetStream not enabled for account");
+    CU_ASSERT_PTR_NULL(event_of("{\"type\":\"x\",\"config\":{}}"));
 }
 
 static void a_put_is_stored_or_conflicts(void)
 {
-    Buffer value = {.limit = BUFFER_NO_LIMIT};
-    KvAnswer stored = kv_read("{\"stream\":\"KV_ragno_c\", \"seq\":23}", &value);
-    CU_ASSERT_TRUE(stored.kind == KV_STORED && stored.revision == 23);
-    CU_ASSERT_EQUAL(kv_read(WRONG_TEXT, &value).kind, KV_CONFLICT);
-    CU_ASSERT_EQUAL(kv_read("{\"type\":\"x\",\"config\":{}}", &value).kind, KV_MADE);
-    CU_ASSERT_EQUAL(
-        kv_read("{\"error\":{\"code\":400,\"err_code\":10058,\"description\":\"\"}}", &value).kind,
-        KV_MADE);
-    CU_ASSERT_EQUAL(value.length, 0);
+    const TransportEvent *event = event_of("{\"stream\":\"KV_ragno_c\", \"seq\":23}");
+    CU_ASSERT_TRUE(event->kind == TRANSPORT_STORED && event->revision == 23);
+    CU_ASSERT_EQUAL(event->length, 0);
+    CU_ASSERT_EQUAL(event_of(WRONG_TEXT)->kind, TRANSPORT_CONFLICT);
+    CU_ASSERT_PTR_NULL(event_of("{\"type\":\"x\",\"config\":{}}"));
+    CU_ASSERT_PTR_NULL(
+        event_of("{\"error\":{\"code\":400,\"err_code\":10058,\"description\":\"\"}}"));
 }
 
-static void keys_and_subjects(void)
+static void keys_have_subjects(void)
 {
-    char subject[KV_SUBJECT_BYTES];
-    kv_subject_of_key("c", "agent.3", subject);
-    CU_ASSERT_STRING_EQUAL(subject, "$KV.ragno_c.agent.3");
-    CU_ASSERT_STRING_EQUAL(kv_key_of_subject("c", subject), "agent.3");
-    CU_ASSERT_PTR_NULL(kv_key_of_subject("d", subject));
+    CU_ASSERT_STRING_EQUAL(transport_nats_key("c", "$KV.ragno_c.agent.3"), "agent.3");
+    CU_ASSERT_PTR_NULL(transport_nats_key("d", "$KV.ragno_c.agent.3"));
 }
 
 /* ---- who we are ---- */
@@ -142,11 +146,11 @@ static void wrong_logins_are_refused_without_their_secrets(void)
     buffer_destroy(&error);
 }
 
-UNIT_MAIN("transport_kv", {"a look finds a value or none", a_look_finds_a_value_or_none},
+UNIT_MAIN("transport_nats", {"a look finds a value or none", a_look_finds_a_value_or_none},
           {"an empty value is a value", an_empty_value_is_a_value},
           {"what is not understood is a failure with words",
            what_is_not_understood_is_a_failure_with_words},
           {"a put is stored or conflicts", a_put_is_stored_or_conflicts},
-          {"keys and subjects", keys_and_subjects}, {"logins are read", logins_are_read},
+          {"keys have subjects", keys_have_subjects}, {"logins are read", logins_are_read},
           {"wrong logins are refused without their secrets",
            wrong_logins_are_refused_without_their_secrets})
