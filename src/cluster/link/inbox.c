@@ -31,19 +31,13 @@ void inbox_init(Inbox *inbox, ByteGate *gate, const InboxSinks *sinks)
     mutex_init(&inbox->mutex, RANK_TABLE);
 }
 
-static void delete_all(InboxItem *item)
-{
-    while (item != NULL) {
-        InboxItem *next = item->next;
-        inbox_item_delete(item);
-        item = next;
-    }
-}
-
 void inbox_destroy(Inbox *inbox)
 {
-    delete_all(inbox->waiting.first);
-    delete_all(inbox->taken.first);
+    while (inbox->first != NULL) {
+        InboxItem *next = inbox->first->next;
+        inbox_item_delete(inbox->first);
+        inbox->first = next;
+    }
     mutex_destroy(&inbox->mutex);
 }
 
@@ -56,7 +50,7 @@ static bool inbox_is_same(const Envelope *a, const Envelope *b)
 /* The item was sent again before the first one was answered: NULL, or that one. */
 static InboxItem *find_same(Inbox *inbox, const InboxItem *item)
 {
-    for (InboxItem *other = inbox->waiting.first; other != NULL; other = other->next) {
+    for (InboxItem *other = inbox->waiting; other != NULL; other = other->next) {
         if (inbox_is_same(&other->envelope, &item->envelope)) {
             return other;
         }
@@ -64,15 +58,17 @@ static InboxItem *find_same(Inbox *inbox, const InboxItem *item)
     return NULL;
 }
 
-static void inbox_append(InboxQueue *queue, InboxItem *item)
+static void inbox_append(Inbox *inbox, InboxItem *item)
 {
-    item->next = NULL;
-    if (queue->last == NULL) {
-        queue->first = item;
+    if (inbox->first == NULL) {
+        inbox->first = item;
     } else {
-        queue->last->next = item;
+        inbox->last->next = item;
     }
-    queue->last = item;
+    inbox->last = item;
+    inbox->waiting = inbox->waiting == NULL ? item : inbox->waiting;
+    inbox->n++;
+    inbox->bytes += item->length;
 }
 
 void inbox_push(Inbox *inbox, InboxItem *item)
@@ -83,9 +79,7 @@ void inbox_push(Inbox *inbox, InboxItem *item)
     InboxItem *same = find_same(inbox, item);
     bool is_new = same == NULL && inbox->n < INBOX_MOST;
     if (is_new) {
-        inbox_append(&inbox->waiting, item);
-        inbox->n++;
-        inbox->bytes += item->length;
+        inbox_append(inbox, item);
     } else if (same != NULL) {
         char *former = same->reply_to;
         same->reply_to = item->reply_to;
@@ -103,48 +97,36 @@ void inbox_push(Inbox *inbox, InboxItem *item)
  * so one is taken in any case. */
 InboxItem *inbox_take(Inbox *inbox)
 {
-    if (inbox->taken.first != NULL && inbox->gate != NULL && !byte_gate_is_open(inbox->gate)) {
+    if (inbox->n_taken > 0 && inbox->gate != NULL && !byte_gate_is_open(inbox->gate)) {
         return NULL;
     }
     mutex_lock(&inbox->mutex);
-    InboxQueue *waiting = &inbox->waiting;
-    InboxItem *item = waiting->first;
-    if (item != NULL) {
-        waiting->first = item->next;
-        waiting->last = waiting->first == NULL ? NULL : waiting->last;
-    }
+    InboxItem *item = inbox->waiting;
+    inbox->waiting = item == NULL ? NULL : item->next;
     mutex_unlock(&inbox->mutex);
-    if (item != NULL) {
-        inbox_append(&inbox->taken, item);
-    }
+    inbox->n_taken += item != NULL;
     return item;
 }
 
 void inbox_settle(Inbox *inbox, bool committed)
 {
-    InboxQueue taken = inbox->taken;
-    InboxItem *items = taken.first;
-    inbox->taken = (InboxQueue){.first = NULL};
-    if (items == NULL) {
-        return;
-    }
+    size_t n = inbox->n_taken;
+    inbox->n_taken = 0;
     if (!committed) { /* in front of those that have come meanwhile */
         mutex_lock(&inbox->mutex);
-        taken.last->next = inbox->waiting.first;
-        inbox->waiting.first = items;
-        inbox->waiting.last = inbox->waiting.last == NULL ? taken.last : inbox->waiting.last;
+        inbox->waiting = inbox->first;
         mutex_unlock(&inbox->mutex);
         return;
     }
-    while (items != NULL) {
-        InboxItem *next = items->next;
+    for (; n > 0; n--) {
         mutex_lock(&inbox->mutex);
+        InboxItem *item = inbox->first;
+        inbox->first = item->next;
         inbox->n--;
-        inbox->bytes -= items->length;
+        inbox->bytes -= item->length;
         mutex_unlock(&inbox->mutex);
-        inbox->sinks.settled(inbox->sinks.context, items);
-        inbox_item_delete(items);
-        items = next;
+        inbox->sinks.settled(inbox->sinks.context, item);
+        inbox_item_delete(item);
     }
 }
 

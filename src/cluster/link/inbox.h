@@ -41,18 +41,15 @@ typedef struct InboxSinks {
     void (*settled)(void *context, InboxItem *item);
 } InboxSinks;
 
-typedef struct InboxQueue {
-    InboxItem *first;
-    InboxItem *last;
-} InboxQueue;
-
 typedef struct Inbox {
-    Mutex mutex; /* RANK_TABLE; guards the next three */
-    InboxQueue waiting;
-    size_t n;         /* waiting and taken */
-    size_t bytes;     /* theirs */
-    InboxQueue taken; /* ingest's thread alone: in this transaction */
-    ByteGate *gate;   /* borrowed; NULL: none */
+    Mutex mutex;        /* RANK_TABLE; guards the next five */
+    InboxItem *first;   /* in their order: those that were taken, and those that wait */
+    InboxItem *last;    /* undefined while there is none */
+    InboxItem *waiting; /* the first that was not taken; NULL: all were */
+    size_t n;           /* all of them */
+    size_t bytes;       /* theirs */
+    size_t n_taken;     /* ingest's thread alone: in this transaction */
+    ByteGate *gate;     /* borrowed; NULL: none */
     InboxSinks sinks;
 } Inbox;
 
