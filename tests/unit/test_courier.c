@@ -136,7 +136,9 @@ static void answer(Bench *bench, unsigned message, BlockFault fault, MonoTime no
     wire_put_varint(&writer, message + 1);
     TransportEvent *event = transport_event_new(TRANSPORT_ANSWER, bench->tokens[message], NULL,
                                                 NULL, other.out.data, other.out.length);
-    courier_answered(&bench->courier, event, now);
+    NodeMessage in;
+    CU_ASSERT_TRUE(node_link_open(&bench->link, event, &in));
+    courier_take(&bench->courier, &in, now);
     transport_event_delete(event);
     node_link_destroy(&other);
 }
@@ -219,7 +221,8 @@ static void who_is_not_there_is_waited_for(void)
     open_bench(&bench);
     add_rows(&bench, 0, 20, 0);
     courier_work(&bench.courier, at(0));
-    courier_nobody(&bench.courier, node_token_number(bench.tokens[0]), at(10));
+    NodeMessage nobody = {.event = NULL, .number = node_token_number(bench.tokens[0])};
+    courier_take(&bench.courier, &nobody, at(10));
     CU_ASSERT_EQUAL(bench.courier.stats.agents_away, 1);
     courier_work(&bench.courier, at(5009));
     CU_ASSERT_EQUAL(bench.sent, 1);

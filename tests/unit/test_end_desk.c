@@ -75,6 +75,13 @@ static void pass(int64_t ms)
     end_desk_work(&desk.end, &desk.report, now());
 }
 
+static EndVerdict take(const TransportEvent *event)
+{
+    NodeMessage in;
+    CU_ASSERT_TRUE(node_link_open(&desk.link, event, &in));
+    return end_desk_take(&desk.end, &in, &desk.report, now());
+}
+
 /* The desk looks, and sees a verdict for sessions of agents 0 and 1; or no verdict. */
 static uint64_t revision = 4;
 
@@ -94,7 +101,7 @@ static EndVerdict see(EndVerdict verdict, uint64_t first, uint64_t second)
     TransportEvent *event = transport_event_new(TRANSPORT_VALUE, desk.seen.last_get, NULL, NULL,
                                                 bytes.data, bytes.length);
     event->revision = revision;
-    EndVerdict told = end_desk_take(&desk.end, event, &desk.report, now());
+    EndVerdict told = take(event);
     transport_event_delete(event);
     buffer_destroy(&bytes);
     return told;
@@ -106,7 +113,7 @@ static void stored(uint64_t as)
     TransportEvent *event =
         transport_event_new(TRANSPORT_STORED, desk.seen.last, NULL, NULL, NULL, 0);
     event->revision = as;
-    CU_ASSERT_EQUAL(end_desk_take(&desk.end, event, &desk.report, now()), END_NOT_YET);
+    CU_ASSERT_EQUAL(take(event), END_NOT_YET);
     transport_event_delete(event);
 }
 
@@ -130,7 +137,7 @@ static void tell_record(uint64_t session)
 static void nobody(uint64_t session)
 {
     TransportEvent *event = transport_event_new(TRANSPORT_NOBODY, desk.request, NULL, NULL, "", 0);
-    (void)end_desk_take(&desk.end, event, &desk.report, now());
+    (void)take(event);
     transport_event_delete(event);
     tell_record(session);
 }
@@ -175,7 +182,7 @@ static void who_has_work_vetoes_it(void)
     event->token = desk.seen.last_get;
     event->revision = 5;
     desk.report.idle = true;
-    CU_ASSERT_EQUAL(end_desk_take(&desk.end, event, &desk.report, now()), END_NOT_YET);
+    CU_ASSERT_EQUAL(take(event), END_NOT_YET);
     transport_event_delete(event);
     pass(END_ALONE_MS);
     members_look_at(&desk.members, 0);
@@ -221,10 +228,10 @@ static void who_is_left_alone_ends_by_itself(void)
         pass(1);
         event->token = desk.seen.last_get;
         event->revision = 5;
-        CU_ASSERT_EQUAL(end_desk_take(&desk.end, event, &desk.report, now()), END_NOT_YET);
+        CU_ASSERT_EQUAL(take(event), END_NOT_YET);
         pass(END_GRACE_MS);
         event->token = desk.seen.last_get;
-        CU_ASSERT_EQUAL(end_desk_take(&desk.end, event, &desk.report, now()), verdicts[i]);
+        CU_ASSERT_EQUAL(take(event), verdicts[i]);
         transport_event_delete(event);
         end();
     }

@@ -132,24 +132,26 @@ static void pass(World *w, int64_t ms)
 /* The owner hears the last question. */
 static void hear(World *w)
 {
-    WireReader reader;
-    NodeHead head;
+    NodeMessage in;
     TransportEvent *event = transport_event_new(TRANSPORT_MESSAGE, 0, "ragno.test.ask.1", "back",
                                                 w->asks.sent.bytes, w->asks.sent.length);
-    CU_ASSERT_TRUE_FATAL(node_link_open(&w->owner.link, event, &reader, &head));
-    CU_ASSERT_EQUAL((uint8_t)wire_get_number(&reader, 1), NODE_ASK_ROBOTS);
-    errand_desk_asked(&w->owner.desk, &reader, event->reply_to, w->now);
+    CU_ASSERT_TRUE_FATAL(node_link_open(&w->owner.link, event, &in));
+    CU_ASSERT_EQUAL((uint8_t)wire_get_number(&in.body, 1), NODE_ASK_ROBOTS);
+    errand_desk_asked(&w->owner.desk, &in, w->now);
     transport_event_delete(event);
 }
 
 static void come_back(World *w, TransportEventKind kind)
 {
+    NodeMessage in;
     const Message *answer = &w->owner.sent;
     bool answered = kind == TRANSPORT_ANSWER;
     TransportEvent *event =
         transport_event_new(kind, w->asks.sent.token, NULL, NULL, answered ? answer->bytes : NULL,
                             answered ? answer->length : 0);
-    errand_desk_take(&w->asks.desk, event, w->now);
+    if (node_link_open(&w->asks.link, event, &in)) { /* else the node drops it */
+        errand_desk_take(&w->asks.desk, &in, w->now);
+    }
     transport_event_delete(event);
 }
 

@@ -81,20 +81,19 @@ static void deliver(const Message *message)
     TransportEvent *event = transport_event_new(
         message->is_answer ? TRANSPORT_ANSWER : TRANSPORT_MESSAGE, message->token, message->subject,
         message->is_answer ? NULL : reply_to, message->bytes, message->length);
+    NodeMessage in;
+    CU_ASSERT_TRUE(node_link_open(&to->link, event, &in));
     if (message->is_answer && node_token_part(message->token) == NODE_PART_HELD) {
-        lease_desk_count(&to->desk, event, 0, now);
+        lease_desk_count(&to->desk, &in, 0, now);
     } else if (message->is_answer) {
-        lease_desk_answered(&to->desk, event, now);
+        lease_desk_take(&to->desk, &in, now);
     } else if (strstr(message->subject, ".lease.") != NULL) {
-        lease_desk_asked(&to->desk, event, now);
+        lease_desk_asked(&to->desk, &in, now);
     } else if (strstr(message->subject, ".hint.") != NULL) {
-        lease_desk_hinted(&to->desk, event, now);
+        lease_desk_hinted(&to->desk, &in, now);
     } else {
-        WireReader reader;
-        NodeHead head;
-        CU_ASSERT_TRUE(node_link_open(&to->link, event, &reader, &head));
-        CU_ASSERT_EQUAL((uint8_t)wire_get_number(&reader, 1), NODE_ASK_HELD);
-        lease_desk_tell_held(&to->desk, &head, reply_to, 0, now);
+        CU_ASSERT_EQUAL((uint8_t)wire_get_number(&in.body, 1), NODE_ASK_HELD);
+        lease_desk_tell_held(&to->desk, &in, 0, now);
     }
     transport_event_delete(event);
 }

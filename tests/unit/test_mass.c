@@ -262,14 +262,13 @@ static void deliver(World *w, Message *message, MonoTime now)
     TransportEvent *event =
         transport_event_new(message->answer ? TRANSPORT_ANSWER : TRANSPORT_MESSAGE, message->token,
                             NULL, reply_to, message->bytes.data, message->bytes.length);
+    NodeMessage in;
+    CU_ASSERT_TRUE_FATAL(node_link_open(desk->link, event, &in));
     if (message->answer) {
-        mass_desk_take(desk, event, now);
+        mass_desk_take(desk, &in, now);
     } else {
-        WireReader reader;
-        NodeHead head;
-        CU_ASSERT_TRUE_FATAL(node_link_open(desk->link, event, &reader, &head));
-        CU_ASSERT_EQUAL_FATAL((uint8_t)wire_get_number(&reader, 1), NODE_ASK_MASS);
-        mass_desk_asked(desk, &reader, head.from, event->reply_to);
+        CU_ASSERT_EQUAL_FATAL((uint8_t)wire_get_number(&in.body, 1), NODE_ASK_MASS);
+        mass_desk_asked(desk, &in);
     }
     transport_event_delete(event);
     buffer_destroy(&message->bytes);

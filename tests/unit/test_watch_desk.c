@@ -53,7 +53,9 @@ static bool answers(WatchDesk *desk, NodeLink *link, int64_t clock_ms, MonoTime 
     wire_put_number(&writer, (uint64_t)clock_ms, 8);
     TransportEvent *event =
         transport_event_new(TRANSPORT_ANSWER, asked, NULL, NULL, other.out.data, other.out.length);
-    bool slept = watch_desk_take(desk, event, now);
+    NodeMessage in;
+    CU_ASSERT_TRUE(node_link_open(link, event, &in));
+    bool slept = watch_desk_take(desk, &in, now);
     transport_event_delete(event);
     node_link_destroy(&other);
     return slept;
@@ -122,6 +124,19 @@ static uint64_t number_at(int64_t clock_ms)
     return (uint64_t)clock_ms * 1000000 >> LEASE_TICK_BITS;
 }
 
+/* A message about leases comes from agent 1. */
+static bool hears(WatchDesk *desk, uint64_t number, MonoTime now)
+{
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
+    WireWriter writer = wire_writer(&bytes);
+    wire_put_number(&writer, number, 8);
+    NodeMessage in = {
+        .says = true, .head = {.from = 1}, .body = wire_reader(bytes.data, bytes.length)};
+    bool slept = watch_desk_hear(desk, &in, now);
+    buffer_destroy(&bytes);
+    return slept;
+}
+
 static void messages_about_leases_show_a_pause(void)
 {
     WatchDesk desk;
@@ -130,16 +145,16 @@ static void messages_about_leases_show_a_pause(void)
     watch_desk_work(&desk, true, at(0));
     CU_ASSERT_FALSE(answers(&desk, &link, 500000, at(3)));
     for (int64_t ms = 20; ms < PULSE_FIRST_MS; ms += 20) {
-        CU_ASSERT_FALSE(watch_desk_hear(&desk, 1, number_at(500000 + ms - 20), at(ms)));
+        CU_ASSERT_FALSE(hears(&desk, number_at(500000 + ms - 20), at(ms)));
         watch_desk_work(&desk, true, at(ms));
     }
     CU_ASSERT_EQUAL(n_asked, 1);
     watch_desk_work(&desk, true, at(PULSE_FIRST_MS));
     CU_ASSERT_EQUAL(n_asked, 2); /* it must not become too old */
     CU_ASSERT_FALSE(answers(&desk, &link, 500000 + PULSE_FIRST_MS, at(PULSE_FIRST_MS + 3)));
-    CU_ASSERT_FALSE(watch_desk_hear(&desk, 1, 17, at(PULSE_FIRST_MS + 4))); /* no clock */
-    CU_ASSERT_TRUE(watch_desk_hear(&desk, 1, number_at(504000), at(PULSE_FIRST_MS + 5)));
-    CU_ASSERT_FALSE(watch_desk_hear(&desk, 1, number_at(504001), at(PULSE_FIRST_MS + 6)));
+    CU_ASSERT_FALSE(hears(&desk, 17, at(PULSE_FIRST_MS + 4))); /* no clock */
+    CU_ASSERT_TRUE(hears(&desk, number_at(504000), at(PULSE_FIRST_MS + 5)));
+    CU_ASSERT_FALSE(hears(&desk, number_at(504001), at(PULSE_FIRST_MS + 6)));
     node_link_destroy(&link);
     members_destroy(&members);
 }

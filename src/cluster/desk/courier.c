@@ -260,17 +260,16 @@ static Customer *courier_asked(const Courier *courier, uint64_t token)
     return customer != NULL && customer->token == token ? customer : NULL;
 }
 
-void courier_answered(Courier *courier, const TransportEvent *event, MonoTime now)
+void courier_take(Courier *courier, NodeMessage *in, MonoTime now)
 {
-    WireReader reader;
-    NodeHead head;
-    Customer *customer = courier_asked(courier, node_token_number(event->token));
-    if (customer == NULL || !node_link_open(courier->link, event, &reader, &head)) {
-        return;
+    Customer *customer = courier_asked(courier, in->number);
+    uint8_t fault = (uint8_t)wire_get_number(&in->body, 1);
+    uint64_t taken = wire_get_varint(&in->body);
+    if (customer != NULL && !in->says) {
+        note_away(courier, customer, now);
+        courier_give_up(courier, customer, mono_add_ms(now, courier->options.again_ms));
     }
-    uint8_t fault = (uint8_t)wire_get_number(&reader, 1);
-    uint64_t taken = wire_get_varint(&reader);
-    if (!wire_reader_ended(&reader)) {
+    if (customer == NULL || !in->says || !wire_reader_ended(&in->body)) {
         return;
     }
     if (fault != BLOCK_GOOD) {
@@ -278,27 +277,18 @@ void courier_answered(Courier *courier, const TransportEvent *event, MonoTime no
         bool is_usual = fault == BLOCK_DRAINED || fault == BLOCK_UNGREETED;
         if (!is_usual && (count & (count - 1)) == 0) {
             LOG_ERROR("cluster", "an agent refuses our blocks", "agent=%u reason=\"%s\" count=%llu",
-                      (unsigned)head.from, block_fault_name((BlockFault)fault),
+                      (unsigned)in->head.from, block_fault_name((BlockFault)fault),
                       (unsigned long long)count);
         }
         courier->stats.refused++;
         note_present(courier, customer);
         courier_give_up(courier, customer, mono_add_ms(now, courier->options.again_ms));
-    } else if (greet_desk_heard(courier->greet, head.from, head.session, taken)) {
+    } else if (greet_desk_heard(courier->greet, in->head.from, in->head.session, taken)) {
         customer->range.heard = taken;
         customer->token = 0;
         note_present(courier, customer);
         courier_place(courier, customer);
         courier->sinks.answered(courier->sinks.context, customer->to, &customer->range);
-    }
-}
-
-void courier_nobody(Courier *courier, uint64_t number, MonoTime now)
-{
-    Customer *customer = courier_asked(courier, number);
-    if (customer != NULL) {
-        note_away(courier, customer, now);
-        courier_give_up(courier, customer, mono_add_ms(now, courier->options.again_ms));
     }
 }
 
@@ -309,7 +299,7 @@ static void courier_reply(Courier *courier, const char *reply_to, BlockFault fau
     WireWriter writer = node_link_begin(courier->link);
     wire_put_number(&writer, fault, 1);
     wire_put_varint(&writer, taken);
-    node_link_answer(courier->link, &writer, reply_to);
+    node_link_reply(courier->link, &writer, reply_to);
 }
 
 static void courier_refuse(Courier *courier, const char *reply_to, BlockFault fault, uint16_t from)

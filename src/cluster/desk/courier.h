@@ -4,7 +4,7 @@
  *                           ^                                                     |
  *                           |  nobody there, refused, no answer: again later      |
  *                           '-----------------------------------------------------+
- *                                               courier_answered: committed: acks <'
+ *                                               courier_take: committed: acks <'
  *
  *   envelope --courier_arrived--> opened, checked --CourierSinks.block--> inbox --> ingest
  *       ^----- BLOCK_GOOD, or a BlockFault ----- courier_settled <---------- commits
@@ -87,10 +87,8 @@ void courier_grown(Courier *courier, uint16_t to, size_t bytes, MonoTime now);
 void courier_lost(Courier *courier, MonoTime now);
 /* An agent is there (again): what waits for it goes. */
 void courier_present(Courier *courier, uint16_t to, MonoTime now);
-/* An answer; an undelivered request. One that is refused is tried again: the operator may mend it.
- */
-void courier_answered(Courier *courier, const TransportEvent *event, MonoTime now);
-void courier_nobody(Courier *courier, uint64_t number, MonoTime now);
+/* What came of a message. One that is refused is tried again: the operator may mend it. */
+void courier_take(Courier *courier, NodeMessage *in, MonoTime now);
 
 /* A message to "in.N". */
 void courier_arrived(Courier *courier, const TransportEvent *event, MonoTime now);

@@ -258,10 +258,10 @@ void edict_desk_applied(EdictDesk *desk, uint64_t number, const char *text)
     edict_desk_hear_self(desk);
 }
 
-void edict_desk_asked(EdictDesk *desk, WireReader *question, const char *reply_to, MonoTime now)
+void edict_desk_asked(EdictDesk *desk, NodeMessage *in, MonoTime now)
 {
-    uint64_t number = wire_get_number(question, 8);
-    if (!wire_reader_ended(question)) {
+    uint64_t number = wire_get_number(&in->body, 8);
+    if (!wire_reader_ended(&in->body)) {
         return;
     }
     if (number > desk->edicts.last && desk->key.look == 0) {
@@ -272,7 +272,7 @@ void edict_desk_asked(EdictDesk *desk, WireReader *question, const char *reply_t
     wire_put_number(&writer, desk->applied, 8);
     wire_put_string(&writer, text, strlen(text));
     wire_put_number(&writer, (uint64_t)(now.ns / 1000000), 8);
-    node_link_answer(desk->link, &writer, reply_to);
+    node_link_answer(desk->link, &writer, in);
 }
 
 /* ---- answers ---- */
@@ -327,45 +327,39 @@ static void edict_desk_take_stored(EdictDesk *desk)
     edict_desk_apply(desk);
 }
 
-static void edict_desk_take_answer(EdictDesk *desk, const TransportEvent *event, uint64_t serial,
-                                   uint32_t agent)
+static void edict_desk_take_answer(EdictDesk *desk, NodeMessage *in)
 {
-    WireReader reader;
-    NodeHead head;
+    uint64_t serial = in->number >> AGENT_BITS;
+    uint32_t agent = in->number & ((1u << AGENT_BITS) - 1);
+    size_t length = 0;
+    uint64_t applied = wire_get_number(&in->body, 8);
+    const uint8_t *text = wire_get_string(&in->body, &length);
+    (void)wire_get_number(&in->body, 8); /* its clock (watch_desk.h) */
     for (size_t i = 0; i < desk->n_given; i++) {
         EdictGiven *given = &desk->given[i];
         if (given->serial != serial || agent >= given->n) {
             continue;
         }
-        if (event->kind == TRANSPORT_NOBODY && given->heard[agent] == EDICT_UNHEARD) {
+        if (in->event->kind == TRANSPORT_NOBODY && given->heard[agent] == EDICT_UNHEARD) {
             /* One that has no hosts, and is not there, need not hear of it; one that is there may
              * have been given some by a table that has not come here yet. */
             given->heard[agent] =
                 cluster_table_has(desk->table, (uint16_t)agent) ? EDICT_AWAY : EDICT_DONE;
-        } else if (event->kind == TRANSPORT_ANSWER &&
-                   node_link_open(desk->link, event, &reader, &head)) {
-            uint64_t applied = wire_get_number(&reader, 8);
-            size_t length = 0;
-            const uint8_t *text = wire_get_string(&reader, &length);
-            (void)wire_get_number(&reader, 8); /* its clock (watch_desk.h) */
-            if (wire_reader_ended(&reader) && applied >= given->number) {
-                edict_given_hear(given, agent, (const char *)text, length);
-            }
+        } else if (in->says && wire_reader_ended(&in->body) && applied >= given->number) {
+            edict_given_hear(given, agent, (const char *)text, length);
         }
     }
 }
 
-void edict_desk_take(EdictDesk *desk, const TransportEvent *event, MonoTime now)
+void edict_desk_take(EdictDesk *desk, NodeMessage *in, MonoTime now)
 {
-    uint64_t number = node_token_number(event->token) >> AGENT_BITS;
-    uint32_t agent = (uint32_t)(event->token & ((1u << AGENT_BITS) - 1));
-    KeyNews news = key_take(&desk->key, event, now);
+    KeyNews news = key_take(&desk->key, in->event, now);
     if (news == KEY_VALUE) {
-        edict_desk_take_value(desk, event, now);
+        edict_desk_take_value(desk, in->event, now);
     } else if (news == KEY_STORED) {
         edict_desk_take_stored(desk);
-    } else if (!key_is_of(event)) {
-        edict_desk_take_answer(desk, event, number, agent);
+    } else if (!key_is_of(in->event)) {
+        edict_desk_take_answer(desk, in);
     }
 }
 

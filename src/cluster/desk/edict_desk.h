@@ -92,8 +92,8 @@ void edict_desk_give(EdictDesk *desk, const Edict *edict, uint64_t ticket, MonoT
 /* Carried out here, and kept; text: what there is to say about it, "" for nothing. */
 void edict_desk_applied(EdictDesk *desk, uint64_t number, const char *text);
 /* Another node asks whether a number is carried out here. */
-void edict_desk_asked(EdictDesk *desk, WireReader *question, const char *reply_to, MonoTime now);
+void edict_desk_asked(EdictDesk *desk, NodeMessage *in, MonoTime now);
 /* What came of a look, a put or a question. */
-void edict_desk_take(EdictDesk *desk, const TransportEvent *event, MonoTime now);
+void edict_desk_take(EdictDesk *desk, NodeMessage *in, MonoTime now);
 void edict_desk_work(EdictDesk *desk, MonoTime now);
 MonoTime edict_desk_next(const EdictDesk *desk);

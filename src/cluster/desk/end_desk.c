@@ -166,19 +166,18 @@ static EndVerdict end_desk_take_value(EndDesk *desk, const TransportEvent *event
 
 /* ---- rounds ---- */
 
-void end_desk_asked(EndDesk *desk, WireReader *question, const char *reply_to,
-                    const EndReport *report)
+void end_desk_asked(EndDesk *desk, NodeMessage *in, const EndReport *report)
 {
-    uint64_t round = wire_get_number(question, 8);
+    uint64_t round = wire_get_number(&in->body, 8);
     EndReport ours = *report;
     ours.session = desk->link->head.session;
-    if (!wire_reader_ended(question)) {
+    if (!wire_reader_ended(&in->body)) {
         return;
     }
     WireWriter writer = node_link_begin(desk->link);
     wire_put_number(&writer, round, 8);
     wire_put(&writer, &node_end_report, &ours);
-    node_link_answer(desk->link, &writer, reply_to);
+    node_link_answer(desk->link, &writer, in);
 }
 
 /* Those who are to be asked in this round, and have not reported, but for us. */
@@ -274,27 +273,21 @@ void end_desk_work(EndDesk *desk, const EndReport *report, MonoTime now)
     }
 }
 
-EndVerdict end_desk_take(EndDesk *desk, const TransportEvent *event, const EndReport *report,
-                         MonoTime now)
+EndVerdict end_desk_take(EndDesk *desk, NodeMessage *in, const EndReport *report, MonoTime now)
 {
-    WireReader reader;
-    NodeHead head;
     EndReport theirs = {.idle = false};
-    KeyNews news = key_take(&desk->key, event, now);
-    if (key_is_of(event)) {
+    KeyNews news = key_take(&desk->key, in->event, now);
+    if (key_is_of(in->event)) {
         desk->key.next = news == KEY_STORED ? now : desk->key.next;
-        return news == KEY_VALUE ? end_desk_take_value(desk, event, report, now) : END_NOT_YET;
+        return news == KEY_VALUE ? end_desk_take_value(desk, in->event, report, now) : END_NOT_YET;
     }
-    if (event->kind == TRANSPORT_NOBODY) { /* has it ended? */
-        members_look_at(desk->members, (uint16_t)node_token_number(event->token));
+    if (in->event->kind == TRANSPORT_NOBODY) { /* has it ended? */
+        members_look_at(desk->members, (uint16_t)in->number);
     }
-    if (event->kind != TRANSPORT_ANSWER || !node_link_open(desk->link, event, &reader, &head)) {
-        return END_NOT_YET;
-    }
-    uint64_t round = wire_get_number(&reader, 8);
-    wire_get(&reader, &node_end_report, &theirs);
-    if (wire_reader_ended(&reader)) {
-        end_desk_note(desk, head.from, round, &theirs, now);
+    uint64_t round = wire_get_number(&in->body, 8);
+    wire_get(&in->body, &node_end_report, &theirs);
+    if (in->says && wire_reader_ended(&in->body)) {
+        end_desk_note(desk, in->head.from, round, &theirs, now);
     }
     return END_NOT_YET;
 }

@@ -60,10 +60,8 @@ Result end_desk_set(EndDesk *desk);
 void end_desk_up(EndDesk *desk, MonoTime now);
 
 /* A round of another node: answers with our report. */
-void end_desk_asked(EndDesk *desk, WireReader *question, const char *reply_to,
-                    const EndReport *report);
+void end_desk_asked(EndDesk *desk, NodeMessage *in, const EndReport *report);
 /* Begins a round when it is time: report is ours. */
 void end_desk_work(EndDesk *desk, const EndReport *report, MonoTime now);
 /* What came of a question, a look or a put. The verdict that ends this node, or END_NOT_YET. */
-EndVerdict end_desk_take(EndDesk *desk, const TransportEvent *event, const EndReport *report,
-                         MonoTime now);
+EndVerdict end_desk_take(EndDesk *desk, NodeMessage *in, const EndReport *report, MonoTime now);

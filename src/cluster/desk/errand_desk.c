@@ -130,22 +130,18 @@ static void take_reply(ErrandDesk *desk, size_t place, WireReader *reader, MonoT
     errand->next = mono_add_ms(now, pause_ms < ERRAND_LATER_MS ? pause_ms : ERRAND_LATER_MS);
 }
 
-void errand_desk_take(ErrandDesk *desk, const TransportEvent *event, MonoTime now)
+void errand_desk_take(ErrandDesk *desk, NodeMessage *in, MonoTime now)
 {
-    WireReader reader;
-    NodeHead from;
-    uint64_t number = node_token_number(event->token);
     size_t place = 0;
-    while (place < desk->n_ours && desk->ours[place].asked != number) {
+    while (place < desk->n_ours && desk->ours[place].asked != in->number) {
         place++;
     }
-    if (number == 0 || place == desk->n_ours) {
+    if (in->number == 0 || place == desk->n_ours) {
         return;
     }
     ErrandAsked *errand = &desk->ours[place];
-    if (event->kind == TRANSPORT_ANSWER && node_link_open(desk->link, event, &reader, &from) &&
-        from.from == errand->agent) {
-        take_reply(desk, place, &reader, now);
+    if (in->says && in->head.from == errand->agent) {
+        take_reply(desk, place, &in->body, now);
     } else {
         errand->asked = 0;
         errand->next = mono_add_ms(now, ERRAND_FIRST_MS);
@@ -196,7 +192,7 @@ static void errand_desk_serve(ErrandDesk *desk, char *url, MonoTime now)
 }
 
 static void reply(ErrandDesk *desk, ErrandReply what, const ErrandAnswer *answer,
-                  const char *reply_to)
+                  const NodeMessage *to)
 {
     WireWriter writer = node_link_begin(desk->link);
     wire_put_number(&writer, what, 1);
@@ -207,14 +203,14 @@ static void reply(ErrandDesk *desk, ErrandReply what, const ErrandAnswer *answer
         wire_put_string(&writer, answer->header.data, answer->header.length);
         wire_put_string(&writer, answer->body.data, answer->body.length);
     }
-    node_link_answer(desk->link, &writer, reply_to);
+    node_link_answer(desk->link, &writer, to);
 }
 
-void errand_desk_asked(ErrandDesk *desk, WireReader *question, const char *reply_to, MonoTime now)
+void errand_desk_asked(ErrandDesk *desk, NodeMessage *in, MonoTime now)
 {
     size_t length = 0;
-    const uint8_t *bytes = wire_get_string(question, &length);
-    if (!wire_reader_ended(question) || length == 0 || length > LINK_URL_MOST) {
+    const uint8_t *bytes = wire_get_string(&in->body, &length);
+    if (!wire_reader_ended(&in->body) || length == 0 || length > LINK_URL_MOST) {
         return;
     }
     char *url = strndup((const char *)bytes, length);
@@ -223,7 +219,7 @@ void errand_desk_asked(ErrandDesk *desk, WireReader *question, const char *reply
     }
     ClusterSlot slot = errand_desk_slot_of(desk, url);
     if (cluster_slot_is_moving(slot) || slot.to != desk->link->head.from) {
-        reply(desk, ERRAND_NOT_MINE, NULL, reply_to);
+        reply(desk, ERRAND_NOT_MINE, NULL, in);
         free(url);
         return;
     }
@@ -234,9 +230,9 @@ void errand_desk_asked(ErrandDesk *desk, WireReader *question, const char *reply
         free(url);
     }
     if (served != NULL && served->answer != NULL) {
-        reply(desk, ERRAND_HERE, served->answer, reply_to);
+        reply(desk, ERRAND_HERE, served->answer, in);
     } else {
-        reply(desk, ERRAND_WAITS, NULL, reply_to);
+        reply(desk, ERRAND_WAITS, NULL, in);
     }
 }
 

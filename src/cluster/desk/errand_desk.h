@@ -88,10 +88,10 @@ void errand_desk_destroy(ErrandDesk *desk);
 /* The host waits for that URL of another host, which is copied. */
 void errand_desk_ask(ErrandDesk *desk, uint32_t host, const char *url, MonoTime now);
 /* What came of a question of ours. */
-void errand_desk_take(ErrandDesk *desk, const TransportEvent *event, MonoTime now);
+void errand_desk_take(ErrandDesk *desk, NodeMessage *in, MonoTime now);
 
 /* A question of another node. */
-void errand_desk_asked(ErrandDesk *desk, WireReader *question, const char *reply_to, MonoTime now);
+void errand_desk_asked(ErrandDesk *desk, NodeMessage *in, MonoTime now);
 /* What came of ErrandDeskSinks.fetch; takes the answer. NULL, or a failure of this machine: it is
  * fetched again when it is asked for again. */
 void errand_desk_told(ErrandDesk *desk, uint64_t ticket, ErrandAnswer *answer, MonoTime now);

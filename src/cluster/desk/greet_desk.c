@@ -100,7 +100,7 @@ void greet_desk_present(GreetDesk *desk, uint16_t agent, MonoTime now)
 static void greet_desk_answer(GreetDesk *desk, const char *reply_to)
 {
     WireWriter writer = node_link_begin(desk->link);
-    node_link_answer(desk->link, &writer, reply_to);
+    node_link_reply(desk->link, &writer, reply_to);
 }
 
 /* It begins with what it has now; what an earlier process of it has said does not count any more.
@@ -112,12 +112,12 @@ static void greet_desk_settle(GreetPeer *peer, uint64_t session, uint64_t taken)
     peer->waiting = 0;
 }
 
-void greet_desk_asked(GreetDesk *desk, WireReader *question, const NodeHead *head,
-                      const char *reply_to, MonoTime now)
+void greet_desk_asked(GreetDesk *desk, NodeMessage *in, MonoTime now)
 {
+    const NodeHead *head = &in->head;
     GreetPeer *peer = greet_desk_peer(desk, head->from);
-    uint64_t taken = wire_get_number(question, 8);
-    if (!wire_reader_ended(question) || peer == NULL || head->session < peer->compared) {
+    uint64_t taken = wire_get_number(&in->body, 8);
+    if (!wire_reader_ended(&in->body) || peer == NULL || head->session < peer->compared) {
         return;
     }
     if (peer->confirmed != 0 && peer->confirmed != head->session) { /* a new process */
@@ -128,11 +128,11 @@ void greet_desk_asked(GreetDesk *desk, WireReader *question, const NodeHead *hea
         greet_desk_settle(peer, head->session, taken);
     }
     if (peer->compared == head->session) {
-        greet_desk_answer(desk, reply_to);
+        greet_desk_answer(desk, in->event->reply_to);
         return;
     }
     free(peer->reply_to);
-    peer->reply_to = strdup(reply_to);
+    peer->reply_to = strdup(in->event->reply_to);
     peer->compared = 0;
     if (peer->waiting != head->session) {
         LOG_WARN("cluster",
@@ -189,18 +189,15 @@ void greet_desk_seen(GreetDesk *desk, uint16_t agent)
     }
 }
 
-void greet_desk_take(GreetDesk *desk, const TransportEvent *event)
+void greet_desk_take(GreetDesk *desk, const NodeMessage *in)
 {
-    uint16_t agent = (uint16_t)node_token_number(event->token);
+    uint16_t agent = (uint16_t)in->number;
     GreetPeer *peer = greet_desk_peer(desk, agent);
-    WireReader reader;
-    NodeHead head;
-    if (event->kind == TRANSPORT_NOBODY && peer != NULL && peer->confirmed == 0) {
+    if (in->event->kind == TRANSPORT_NOBODY && peer != NULL && peer->confirmed == 0) {
         members_look_at(desk->members, agent);
-    } else if (event->kind == TRANSPORT_ANSWER && peer != NULL &&
-               node_link_open(desk->link, event, &reader, &head) && head.from == agent &&
-               head.session > peer->confirmed) {
-        peer->confirmed = head.session;
+    } else if (in->says && peer != NULL && in->head.from == agent &&
+               in->head.session > peer->confirmed) {
+        peer->confirmed = in->head.session;
     }
 }
 

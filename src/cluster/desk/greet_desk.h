@@ -53,11 +53,10 @@ Result greet_desk_stop(const GreetDesk *desk, Buffer *heard);
 /* Another process runs as the agent. */
 void greet_desk_present(GreetDesk *desk, uint16_t agent, MonoTime now);
 /* A greeting: answers it, at once or when what the agent has lost is in the outbox. */
-void greet_desk_asked(GreetDesk *desk, WireReader *question, const NodeHead *head,
-                      const char *reply_to, MonoTime now);
+void greet_desk_asked(GreetDesk *desk, NodeMessage *in, MonoTime now);
 void greet_desk_retold(GreetDesk *desk, uint16_t agent);
 /* What came of a greeting. */
-void greet_desk_take(GreetDesk *desk, const TransportEvent *event);
+void greet_desk_take(GreetDesk *desk, const NodeMessage *in);
 /* The record of an agent was looked at. */
 void greet_desk_seen(GreetDesk *desk, uint16_t agent);
 void greet_desk_work(GreetDesk *desk, MonoTime now);

@@ -145,47 +145,45 @@ static void ask_for_held(LeaseDesk *desk, MonoTime now)
 }
 
 /* One whose former process may still hold something does not answer before all of that is over. */
-void lease_desk_tell_held(LeaseDesk *desk, const NodeHead *head, const char *reply_to,
-                          uint64_t edict, MonoTime now)
+void lease_desk_tell_held(LeaseDesk *desk, const NodeMessage *in, uint64_t edict, MonoTime now)
 {
-    size_t n = lease_desk_is_alone(desk, now)
-                   ? lease_holder_held(desk->holder, head->from, head->session, desk->held,
-                                       LEASE_HELD_MOST, now)
-                   : SIZE_MAX;
+    if (!lease_desk_is_alone(desk, now)) {
+        return;
+    }
+    size_t n = lease_holder_held(desk->holder, in->head.from, in->head.session, desk->held,
+                                 LEASE_HELD_MOST, now);
     if (n == SIZE_MAX) {
         return;
     }
     WireWriter writer = node_link_begin(desk->link);
     wire_put_number(&writer, edict, 8);
     wire_put_list(&writer, &node_lease_held, desk->held, n);
-    node_link_answer(desk->link, &writer, reply_to);
+    node_link_answer(desk->link, &writer, in);
 }
 
 /* Learns what an agent holds; false: the answer does not count. */
-static bool learn_held(LeaseDesk *desk, const TransportEvent *event, uint64_t edict, MonoTime now)
+static bool learn_held(LeaseDesk *desk, NodeMessage *in, uint64_t edict, MonoTime now)
 {
-    WireReader reader;
-    NodeHead head;
-    if (event->kind != TRANSPORT_ANSWER || !node_link_open(desk->link, event, &reader, &head) ||
-        head.epoch != desk->link->head.epoch || wire_get_number(&reader, 8) > edict) {
+    if (!in->says || in->head.epoch != desk->link->head.epoch ||
+        wire_get_number(&in->body, 8) > edict) {
         return false;
     }
-    size_t n = wire_get_list(&reader, &node_lease_held, desk->held, LEASE_HELD_MOST);
-    bool good = wire_reader_ended(&reader);
+    size_t n = wire_get_list(&in->body, &node_lease_held, desk->held, LEASE_HELD_MOST);
+    bool good = wire_reader_ended(&in->body);
     bool rests = mono_before(now, lease_arbiter_rested(desk->arbiter));
-    LeaseClient client = {head.from, head.session};
+    LeaseClient client = {in->head.from, in->head.session};
     for (size_t i = 0; good && rests && i < n; i++) {
         good = lease_arbiter_learn(desk->arbiter, client, &desk->held[i], now) == RESULT_OK;
     }
     return good;
 }
 
-void lease_desk_count(LeaseDesk *desk, const TransportEvent *event, uint64_t edict, MonoTime now)
+void lease_desk_count(LeaseDesk *desk, NodeMessage *in, uint64_t edict, MonoTime now)
 {
-    uint64_t agent = node_token_number(event->token) & ((1u << AGENT_BITS) - 1);
-    bool ours = node_token_number(event->token) >> AGENT_BITS == desk->census;
+    uint64_t agent = in->number & ((1u << AGENT_BITS) - 1);
+    bool ours = in->number >> AGENT_BITS == desk->census;
     if (desk->counting && ours && agent < desk->n_agents && desk->counted[agent] == COUNTED_NOT &&
-        learn_held(desk, event, edict, now)) {
+        learn_held(desk, in, edict, now)) {
         desk->counted[agent] = COUNTED;
         end_census(desk, now);
     }
@@ -204,23 +202,18 @@ static bool lease_desk_judge(LeaseDesk *desk, LeaseClient client, uint64_t numbe
     return fresh;
 }
 
-void lease_desk_asked(LeaseDesk *desk, const TransportEvent *event, MonoTime now)
+void lease_desk_asked(LeaseDesk *desk, NodeMessage *in, MonoTime now)
 {
-    WireReader reader;
-    NodeHead head;
-    if (event->reply_to == NULL || !node_link_open(desk->link, event, &reader, &head)) {
-        return;
-    }
-    LeaseClient client = {head.from, head.session};
-    uint64_t number = wire_get_number(&reader, 8);
-    uint64_t dead_below = wire_get_number(&reader, 8);
-    size_t n = wire_get_list(&reader, &node_lease_item, desk->items, LEASE_ITEMS_MOST);
-    if (wire_reader_ended(&reader) &&
+    LeaseClient client = {in->head.from, in->head.session};
+    uint64_t number = wire_get_number(&in->body, 8);
+    uint64_t dead_below = wire_get_number(&in->body, 8);
+    size_t n = wire_get_list(&in->body, &node_lease_item, desk->items, LEASE_ITEMS_MOST);
+    if (wire_reader_ended(&in->body) &&
         lease_desk_judge(desk, client, number, dead_below, desk->items, n, now)) {
         WireWriter writer = node_link_begin(desk->link);
         wire_put_number(&writer, number, 8);
         wire_put_list(&writer, &node_lease_answer, desk->answers, n);
-        node_link_answer(desk->link, &writer, event->reply_to);
+        node_link_answer(desk->link, &writer, in);
     }
 }
 
@@ -280,33 +273,21 @@ static void send_hints(LeaseDesk *desk, MonoTime now)
 
 /* ---- as holder ---- */
 
-void lease_desk_hinted(LeaseDesk *desk, const TransportEvent *event, MonoTime now)
+void lease_desk_hinted(LeaseDesk *desk, NodeMessage *in, MonoTime now)
 {
-    WireReader reader;
-    NodeHead head;
-    if (node_link_open(desk->link, event, &reader, &head)) {
-        size_t n = wire_get_list(&reader, &node_lease_hint, desk->hints, LEASE_ITEMS_MOST);
-        lease_desk_hint(desk, head.from, desk->hints, n, now);
-    }
+    size_t n = wire_get_list(&in->body, &node_lease_hint, desk->hints, LEASE_ITEMS_MOST);
+    lease_desk_hint(desk, in->head.from, desk->hints, n, now);
 }
 
-void lease_desk_answered(LeaseDesk *desk, const TransportEvent *event, MonoTime now)
+void lease_desk_take(LeaseDesk *desk, NodeMessage *in, MonoTime now)
 {
-    WireReader reader;
-    NodeHead head;
-    if (!node_link_open(desk->link, event, &reader, &head)) {
-        return;
+    uint64_t number = wire_get_number(&in->body, 8);
+    size_t n = wire_get_list(&in->body, &node_lease_answer, desk->answers, LEASE_ITEMS_MOST);
+    if (!in->says) {
+        lease_holder_nobody(desk->holder, (uint16_t)in->number, in->number >> AGENT_BITS, now);
+    } else if (wire_reader_ended(&in->body)) {
+        lease_holder_answer(desk->holder, in->head.from, number, desk->answers, n, now);
     }
-    uint64_t number = wire_get_number(&reader, 8);
-    size_t n = wire_get_list(&reader, &node_lease_answer, desk->answers, LEASE_ITEMS_MOST);
-    if (wire_reader_ended(&reader)) {
-        lease_holder_answer(desk->holder, head.from, number, desk->answers, n, now);
-    }
-}
-
-void lease_desk_nobody(LeaseDesk *desk, uint64_t number, MonoTime now)
-{
-    lease_holder_nobody(desk->holder, (uint16_t)number, number >> AGENT_BITS, now);
 }
 
 /* A message to this node's own arbiter. */

@@ -61,17 +61,15 @@ void lease_desk_close(LeaseDesk *desk, MonoTime now);
 void lease_desk_up(LeaseDesk *desk, MonoTime settled, MonoTime now);
 /* What another agent's arbiter asks of us: what we hold. edict: the newest one that is known here.
  */
-void lease_desk_tell_held(LeaseDesk *desk, const NodeHead *head, const char *reply_to,
-                          uint64_t edict, MonoTime now);
+void lease_desk_tell_held(LeaseDesk *desk, const NodeMessage *in, uint64_t edict, MonoTime now);
 /* An answer to that. */
-void lease_desk_count(LeaseDesk *desk, const TransportEvent *event, uint64_t edict, MonoTime now);
+void lease_desk_count(LeaseDesk *desk, NodeMessage *in, uint64_t edict, MonoTime now);
 /* A table was committed. RESULT_MEMORY: the arbiters are as before. */
 Result lease_desk_set(LeaseDesk *desk, const ClusterTable *table, MonoTime now);
-/* A message to "lease.N", one to "hint.N", an answer, an undelivered request (its number). */
-void lease_desk_asked(LeaseDesk *desk, const TransportEvent *event, MonoTime now);
-void lease_desk_hinted(LeaseDesk *desk, const TransportEvent *event, MonoTime now);
-void lease_desk_answered(LeaseDesk *desk, const TransportEvent *event, MonoTime now);
-void lease_desk_nobody(LeaseDesk *desk, uint64_t number, MonoTime now);
+/* A message to "lease.N", one to "hint.N", what came of a message to an arbiter. */
+void lease_desk_asked(LeaseDesk *desk, NodeMessage *in, MonoTime now);
+void lease_desk_hinted(LeaseDesk *desk, NodeMessage *in, MonoTime now);
+void lease_desk_take(LeaseDesk *desk, NodeMessage *in, MonoTime now);
 /* Sends what is due. */
 void lease_desk_work(LeaseDesk *desk, MonoTime now);
 MonoTime lease_desk_next(const LeaseDesk *desk);

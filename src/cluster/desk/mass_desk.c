@@ -30,15 +30,15 @@ void mass_desk_set_agents(MassDesk *desk, uint32_t agents)
 
 /* ---- others' questions ---- */
 
-void mass_desk_asked(MassDesk *desk, WireReader *question, uint16_t from, const char *reply_to)
+void mass_desk_asked(MassDesk *desk, NodeMessage *in)
 {
     MassFile file;
-    uint64_t have = wire_get_number(question, 8);
-    uint64_t offset = wire_get_number(question, 8);
-    if (!wire_reader_ended(question) || desk->options.directory == NULL) {
+    uint64_t have = wire_get_number(&in->body, 8);
+    uint64_t offset = wire_get_number(&in->body, 8);
+    if (!wire_reader_ended(&in->body) || desk->options.directory == NULL) {
         return;
     }
-    (void)mass_file_open(&file, desk->options.directory, false, from);
+    (void)mass_file_open(&file, desk->options.directory, false, in->head.from);
     uint64_t end = file.head.round == have ? 0 : file.head.records * MASS_RECORD_BYTES;
     uint64_t left = offset < end && offset % MASS_RECORD_BYTES == 0 ? end - offset : 0;
     WireWriter writer = node_link_begin(desk->link);
@@ -46,7 +46,7 @@ void mass_desk_asked(MassDesk *desk, WireReader *question, uint16_t from, const 
     wire_put_number(&writer, offset, 8);
     wire_put_string(&writer, left == 0 ? "" : file.records + offset,
                     left < MASS_CHUNK_BYTES ? left : MASS_CHUNK_BYTES);
-    node_link_answer(desk->link, &writer, reply_to);
+    node_link_answer(desk->link, &writer, in);
     mass_file_close(&file);
 }
 
@@ -130,24 +130,22 @@ static void take_chunk(MassDesk *desk, const MassHead *head, uint64_t offset, co
     }
 }
 
-void mass_desk_take(MassDesk *desk, const TransportEvent *event, MonoTime now)
+void mass_desk_take(MassDesk *desk, NodeMessage *in, MonoTime now)
 {
-    WireReader reader;
-    NodeHead from;
     MassHead head;
-    if (desk->asked == 0 || node_token_number(event->token) != desk->asked) {
+    if (desk->asked == 0 || in->number != desk->asked) {
         return;
     }
-    if (event->kind != TRANSPORT_ANSWER || !node_link_open(desk->link, event, &reader, &from)) {
+    if (!in->says) {
         mass_desk_rest(desk, now); /* it is away */
         return;
     }
     size_t length = 0;
     desk->missed = 0;
-    bool good = mass_head_get(&reader, &head);
-    uint64_t offset = wire_get_number(&reader, 8);
-    const uint8_t *bytes = wire_get_string(&reader, &length);
-    if (!good || from.from != desk->peer || !wire_reader_ended(&reader)) {
+    bool good = mass_head_get(&in->body, &head);
+    uint64_t offset = wire_get_number(&in->body, 8);
+    const uint8_t *bytes = wire_get_string(&in->body, &length);
+    if (!good || in->head.from != desk->peer || !wire_reader_ended(&in->body)) {
         mass_desk_refuse(desk, "not readable", now);
         return;
     }

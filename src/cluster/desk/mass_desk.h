@@ -50,8 +50,8 @@ void mass_desk_destroy(MassDesk *desk);
 void mass_desk_set_agents(MassDesk *desk, uint32_t agents);
 
 /* A question of another node. */
-void mass_desk_asked(MassDesk *desk, WireReader *question, uint16_t from, const char *reply_to);
+void mass_desk_asked(MassDesk *desk, NodeMessage *in);
 /* What came of ours. */
-void mass_desk_take(MassDesk *desk, const TransportEvent *event, MonoTime now);
+void mass_desk_take(MassDesk *desk, NodeMessage *in, MonoTime now);
 void mass_desk_work(MassDesk *desk, MonoTime now);
 MonoTime mass_desk_next(const MassDesk *desk);

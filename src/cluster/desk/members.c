@@ -68,7 +68,7 @@ void members_up(Members *members, uint64_t revision, MonoTime now)
     }
 }
 
-void members_changed(Members *members, const char *key, MonoTime now)
+void members_changed(const Members *members, const char *key)
 {
     char *end = NULL;
     unsigned long agent = strtoul(key + sizeof MEMBER_KEY - 1, &end, 10);

@@ -74,7 +74,7 @@ bool members_take_settings(Members *members, const TransportEvent *event, MonoTi
 /* Looks at all; at one. revision: of our own record. */
 void members_up(Members *members, uint64_t revision, MonoTime now);
 void members_look_at(const Members *members, uint16_t agent);
-void members_changed(Members *members, const char *key, MonoTime now);
+void members_changed(const Members *members, const char *key);
 /* Puts our own record in place of the one that is known, again when that has changed meanwhile.
  * MEMBER_WRITTEN follows when the record says that this process has stopped. */
 void members_put_self(Members *members, MonoTime now);

@@ -122,14 +122,15 @@ static bool watch_compare(WatchDesk *desk, PulsePeer *peer, uint64_t clock, Mono
     return slept;
 }
 
-bool watch_desk_hear(WatchDesk *desk, uint16_t agent, uint64_t number, MonoTime now)
+bool watch_desk_hear(WatchDesk *desk, const NodeMessage *in, MonoTime now)
 {
-    uint64_t clock = (number << LEASE_TICK_BITS) / 1000000;
+    WireReader body = in->body; /* it is for the lease desk */
+    uint64_t clock = (wire_get_number(&body, 8) << LEASE_TICK_BITS) / 1000000;
     bool slept = false;
     for (unsigned k = 0; k < PULSE_PEERS; k++) {
         PulsePeer *peer = &desk->peers[k];
         /* Numbers of the version before are no clock, and smaller. */
-        if (peer->agent == agent && peer->known && clock >= peer->clock) {
+        if (peer->agent == in->head.from && peer->known && clock >= peer->clock) {
             slept |= watch_compare(desk, peer, clock, now);
         }
     }
@@ -184,27 +185,21 @@ void watch_desk_up(WatchDesk *desk, MonoTime now)
     desk->next_look = now;
 }
 
-bool watch_desk_take(WatchDesk *desk, const TransportEvent *event, MonoTime now)
+bool watch_desk_take(WatchDesk *desk, NodeMessage *in, MonoTime now)
 {
-    WireReader reader;
-    NodeHead head;
     size_t length = 0;
-    uint64_t number = node_token_number(event->token);
-    PulsePeer *peer = &desk->peers[number % PULSE_PEERS];
-    if (event->kind != TRANSPORT_ANSWER || !node_link_open(desk->link, event, &reader, &head) ||
-        head.from >= desk->members->n) {
+    uint16_t from = in->head.from;
+    PulsePeer *peer = &desk->peers[in->number % PULSE_PEERS];
+    (void)wire_get_number(&in->body, 8); /* what is carried out there */
+    (void)wire_get_string(&in->body, &length);
+    uint64_t clock = wire_get_number(&in->body, 8);
+    if (!in->says || from >= desk->members->n || !wire_reader_ended(&in->body)) {
         return false;
     }
-    (void)wire_get_number(&reader, 8); /* what is carried out there */
-    (void)wire_get_string(&reader, &length);
-    uint64_t clock = wire_get_number(&reader, 8);
-    if (!wire_reader_ended(&reader)) {
-        return false;
-    }
-    Member *member = &desk->members->members[head.from];
-    member->since = watch_is_silent(desk, head.from, now) ? now : member->since;
+    Member *member = &desk->members->members[from];
+    member->since = watch_is_silent(desk, from, now) ? now : member->since;
     member->heard = now;
-    if (number != peer->asked || head.from != peer->agent) {
+    if (in->number != peer->asked || from != peer->agent) {
         return false;
     }
     bool slept = watch_compare(desk, peer, clock, now);

@@ -75,9 +75,9 @@ void watch_desk_set(WatchDesk *desk, MonoTime now);
 /* Nobody is silent before SEAT_MS from now. */
 void watch_desk_up(WatchDesk *desk, MonoTime now);
 /* What came of a question; true: time has passed that we have not counted. */
-bool watch_desk_take(WatchDesk *desk, const TransportEvent *event, MonoTime now);
-/* A message about leases has come from an agent, with that number: likewise. */
-bool watch_desk_hear(WatchDesk *desk, uint16_t agent, uint64_t number, MonoTime now);
+bool watch_desk_take(WatchDesk *desk, NodeMessage *in, MonoTime now);
+/* A message about leases has come from an agent, which begins with its number: likewise. */
+bool watch_desk_hear(WatchDesk *desk, const NodeMessage *in, MonoTime now);
 /* Something has come from outside. */
 void watch_desk_heard(WatchDesk *desk, MonoTime now);
 /* holds: leases. True, once: for too long nothing has come, and they are not to be used any more.

@@ -134,7 +134,12 @@ WireWriter node_link_begin(NodeLink *link)
     return writer;
 }
 
-void node_link_answer(const NodeLink *link, const WireWriter *writer, const char *reply_to)
+void node_link_answer(const NodeLink *link, const WireWriter *writer, const NodeMessage *to)
+{
+    node_link_reply(link, writer, to->event->reply_to);
+}
+
+void node_link_reply(const NodeLink *link, const WireWriter *writer, const char *reply_to)
 {
     if (writer->rc == RESULT_OK) { /* an answer that is lost is asked for again */
         (void)link->transport->publish(link->transport->state, reply_to, link->out.data,
@@ -154,13 +159,18 @@ Result node_link_ask(const NodeLink *link, const WireWriter *writer, uint16_t ag
     return writer->rc == RESULT_OK ? node_link_request(link, "ask", agent, token) : writer->rc;
 }
 
-bool node_link_open(const NodeLink *link, const TransportEvent *event, WireReader *reader,
-                    NodeHead *head)
+bool node_link_open(const NodeLink *link, const TransportEvent *event, NodeMessage *in)
 {
-    *reader = wire_reader(event->bytes, event->length);
-    uint16_t magic = (uint16_t)wire_get_number(reader, 2);
-    uint8_t version = (uint8_t)wire_get_number(reader, 1);
-    wire_get(reader, &node_head, head);
-    return !reader->bad && magic == MAGIC && version >= NODE_WIRE_LEAST && version <= NODE_WIRE &&
-           memcmp(head->uuid, link->head.uuid, sizeof head->uuid) == 0;
+    *in = (NodeMessage){.event = event, .number = node_token_number(event->token)};
+    if (event->kind != TRANSPORT_ANSWER && event->kind != TRANSPORT_MESSAGE) {
+        return true;
+    }
+    in->body = wire_reader(event->bytes, event->length);
+    uint16_t magic = (uint16_t)wire_get_number(&in->body, 2);
+    uint8_t version = (uint8_t)wire_get_number(&in->body, 1);
+    wire_get(&in->body, &node_head, &in->head);
+    in->says = !in->body.bad && magic == MAGIC && version >= NODE_WIRE_LEAST &&
+               version <= NODE_WIRE &&
+               memcmp(in->head.uuid, link->head.uuid, sizeof in->head.uuid) == 0;
+    return in->says;
 }

@@ -34,6 +34,15 @@ typedef struct NodeHead {
     uint64_t epoch;
 } NodeHead;
 
+/* A message, or what came of a question. One that cannot be read is as if it had been lost. */
+typedef struct NodeMessage {
+    const TransportEvent *event; /* borrowed */
+    uint64_t number;             /* of the question's token */
+    bool says;                   /* what follows; else nobody was there, or it is of a key */
+    NodeHead head;
+    WireReader body; /* behind it */
+} NodeMessage;
+
 /* What messages are made of. A holder's: number 64, sessions of its agent below which all have
  * ended for certain 64, a list of node_lease_item. The answer: the number, a list of
  * node_lease_answer. Hints: a list of node_lease_hint, each for the session of the receiver that it
@@ -139,13 +148,14 @@ Result node_link_put(const NodeLink *link, const char *key, uint64_t expected, u
 
 /* The link's buffer, empty, for a value. */
 Buffer *node_link_blank(NodeLink *link);
-/* Begins a message: its head is written, the writer goes on; node_link_answer sends it. */
+/* Begins a message: its head is written, the writer goes on; it is sent as the answer to another.
+ */
 WireWriter node_link_begin(NodeLink *link);
-void node_link_answer(const NodeLink *link, const WireWriter *writer, const char *reply_to);
+void node_link_answer(const NodeLink *link, const WireWriter *writer, const NodeMessage *to);
+void node_link_reply(const NodeLink *link, const WireWriter *writer, const char *reply_to);
 /* A question to an agent: the same, and node_link_ask, as Transport.request. */
 WireWriter node_link_question(NodeLink *link, NodeQuestion question);
 Result node_link_ask(const NodeLink *link, const WireWriter *writer, uint16_t agent,
                      uint64_t token);
 /* Reads the head of a message; false: it is none, or of another crawl. */
-bool node_link_open(const NodeLink *link, const TransportEvent *event, WireReader *reader,
-                    NodeHead *head);
+bool node_link_open(const NodeLink *link, const TransportEvent *event, NodeMessage *in);

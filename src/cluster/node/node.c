@@ -267,59 +267,54 @@ static void node_look(const Node *node, NodeSituation *situation)
     situation->end.holds = node->limits.holds || may_be_left;
 }
 
-static void answer_status(Node *node, const char *reply_to)
+static void answer_status(Node *node, const NodeMessage *in)
 {
     WireWriter writer = node_link_begin(&node->link);
     node->sinks.status(node->sinks.context, writer.out);
-    node_link_answer(&node->link, &writer, reply_to);
+    node_link_answer(&node->link, &writer, in);
 }
 
-static void answer_run(Node *node, WireReader *question, const char *reply_to)
+static void answer_run(Node *node, NodeMessage *in)
 {
     WireWriter writer = node_link_begin(&node->link);
     size_t head = writer.out->length;
     if (node->sinks.run != NULL) {
-        node->sinks.run(node->sinks.context, question, &writer);
+        node->sinks.run(node->sinks.context, &in->body, &writer);
     }
     if (writer.out->length > head) {
-        node_link_answer(&node->link, &writer, reply_to);
+        node_link_answer(&node->link, &writer, in);
     }
 }
 
-/* Answers a message to "ask.N"; one that is no question is dropped. */
-static void node_take_question(Node *node, const TransportEvent *event, MonoTime now)
+/* Answers a message to "ask.N". */
+static void node_take_question(Node *node, NodeMessage *in, MonoTime now)
 {
-    WireReader reader;
-    NodeHead head;
     NodeSituation situation;
-    if (event->reply_to == NULL || !node_link_open(&node->link, event, &reader, &head)) {
-        return;
-    }
-    switch (wire_get_number(&reader, 1)) {
+    switch (wire_get_number(&in->body, 1)) {
     case NODE_ASK_END:
         node_look(node, &situation);
-        end_desk_asked(&node->end, &reader, event->reply_to, &situation.end);
+        end_desk_asked(&node->end, in, &situation.end);
         break;
     case NODE_ASK_STATUS:
-        answer_status(node, event->reply_to);
+        answer_status(node, in);
         break;
     case NODE_ASK_RUN:
-        answer_run(node, &reader, event->reply_to);
+        answer_run(node, in);
         break;
     case NODE_ASK_MASS:
-        mass_desk_asked(&node->mass, &reader, head.from, event->reply_to);
+        mass_desk_asked(&node->mass, in);
         break;
     case NODE_ASK_GREET:
-        greet_desk_asked(&node->greet, &reader, &head, event->reply_to, now);
+        greet_desk_asked(&node->greet, in, now);
         break;
     case NODE_ASK_ROBOTS:
-        errand_desk_asked(&node->errands, &reader, event->reply_to, now);
+        errand_desk_asked(&node->errands, in, now);
         break;
     case NODE_ASK_HELD:
-        lease_desk_tell_held(&node->leases, &head, event->reply_to, node->edicts.edicts.last, now);
+        lease_desk_tell_held(&node->leases, in, node->edicts.edicts.last, now);
         break;
     case NODE_ASK_EDICTS:
-        edict_desk_asked(&node->edicts, &reader, event->reply_to, now);
+        edict_desk_asked(&node->edicts, in, now);
         break;
     default:
         break; /* of a later version: whoever asks hears nothing */
@@ -396,11 +391,11 @@ static void take_limits(Node *node, const TransportEvent *event, MonoTime now)
     }
 }
 
-static void take_end(Node *node, const TransportEvent *event, MonoTime now)
+static void take_end(Node *node, NodeMessage *in, MonoTime now)
 {
     NodeSituation situation;
     node_look(node, &situation);
-    EndVerdict verdict = end_desk_take(&node->end, event, &situation.end, now);
+    EndVerdict verdict = end_desk_take(&node->end, in, &situation.end, now);
     if (verdict != END_NOT_YET) {
         node->sinks.ended(node->sinks.context, verdict);
     }
@@ -408,8 +403,10 @@ static void take_end(Node *node, const TransportEvent *event, MonoTime now)
 
 static void node_take_answer(Node *node, const TransportEvent *event, MonoTime now)
 {
-    bool nobody = event->kind == TRANSPORT_NOBODY;
-    uint64_t number = node_token_number(event->token);
+    NodeMessage in;
+    if (!node_link_open(&node->link, event, &in)) {
+        return;
+    }
     switch (node_token_part(event->token)) {
     case NODE_PART_TABLE:
         node_take_table(node, event, now);
@@ -418,44 +415,36 @@ static void node_take_answer(Node *node, const TransportEvent *event, MonoTime n
         take_member(node, event, now);
         break;
     case NODE_PART_LEASES:
-        if (nobody) {
-            lease_desk_nobody(&node->leases, number, now);
-        } else {
-            lease_desk_answered(&node->leases, event, now);
-        }
+        lease_desk_take(&node->leases, &in, now);
         break;
     case NODE_PART_BLOCKS:
-        if (nobody) {
-            courier_nobody(&node->courier, number, now);
-        } else {
-            courier_answered(&node->courier, event, now);
-        }
+        courier_take(&node->courier, &in, now);
         break;
     case NODE_PART_LIMITS:
         take_limits(node, event, now);
         break;
     case NODE_PART_END:
-        take_end(node, event, now);
+        take_end(node, &in, now);
         break;
     case NODE_PART_MASS:
-        mass_desk_take(&node->mass, event, now);
+        mass_desk_take(&node->mass, &in, now);
         break;
     case NODE_PART_ERRANDS:
-        errand_desk_take(&node->errands, event, now);
+        errand_desk_take(&node->errands, &in, now);
         break;
     case NODE_PART_GREET:
-        greet_desk_take(&node->greet, event);
+        greet_desk_take(&node->greet, &in);
         break;
     case NODE_PART_WATCH:
-        if (watch_desk_take(&node->watch, event, now)) {
+        if (watch_desk_take(&node->watch, &in, now)) {
             node_slept(node, now);
         }
         break;
     case NODE_PART_HELD:
-        lease_desk_count(&node->leases, event, node->edicts.edicts.last, now);
+        lease_desk_count(&node->leases, &in, node->edicts.edicts.last, now);
         break;
     case NODE_PART_EDICTS:
-        edict_desk_take(&node->edicts, event, now);
+        edict_desk_take(&node->edicts, &in, now);
         break;
     case NODE_PART_SETTINGS:
         take_settings_now(node, event, now);
@@ -475,28 +464,25 @@ static bool is_about(const char *subject, const char *what)
     return word != NULL && strncmp(word + 1, what, length) == 0 && word[1 + length] == '.';
 }
 
-/* Of whoever asks about leases. */
-static void node_hear_clock(Node *node, const TransportEvent *event, MonoTime now)
-{
-    WireReader reader;
-    NodeHead head;
-    if (node_link_open(&node->link, event, &reader, &head) &&
-        watch_desk_hear(&node->watch, head.from, wire_get_number(&reader, 8), now)) {
-        node_slept(node, now);
-    }
-}
-
+/* One that waits for an answer, unless it is a hint, which does not; others are dropped. */
 static void node_take_message(Node *node, const TransportEvent *event, MonoTime now)
 {
+    NodeMessage in;
     if (is_about(event->subject, "in")) {
         courier_arrived(&node->courier, event, now);
-    } else if (is_about(event->subject, "lease")) {
-        node_hear_clock(node, event, now);
-        lease_desk_asked(&node->leases, event, now);
+    } else if (!node_link_open(&node->link, event, &in)) {
+        return;
     } else if (is_about(event->subject, "hint")) {
-        lease_desk_hinted(&node->leases, event, now);
+        lease_desk_hinted(&node->leases, &in, now);
+    } else if (event->reply_to == NULL) {
+        return;
+    } else if (is_about(event->subject, "lease")) {
+        if (watch_desk_hear(&node->watch, &in, now)) {
+            node_slept(node, now);
+        }
+        lease_desk_asked(&node->leases, &in, now);
     } else {
-        node_take_question(node, event, now);
+        node_take_question(node, &in, now);
     }
 }
 
@@ -519,7 +505,7 @@ static void node_key_changed(Node *node, const char *name, MonoTime now)
         }
     }
     if (strncmp(name, MEMBER_KEY, sizeof MEMBER_KEY - 1) == 0) {
-        members_changed(&node->members, name, now);
+        members_changed(&node->members, name);
     }
 }
 

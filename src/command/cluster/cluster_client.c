@@ -226,8 +226,7 @@ Result cluster_client_member(ClusterClient *client, uint16_t agent, MemberRecord
  * RESULT_NOT_FOUND: it does not run; RESULT_TIMEOUT. */
 static Result cluster_client_send(ClusterClient *client, uint16_t agent, Buffer *answer)
 {
-    WireReader reader;
-    NodeHead head = {.epoch = 0};
+    NodeMessage in;
     TransportEvent *event = NULL;
     if (node_link_request(&client->link, "ask", agent, ++client->last) != RESULT_OK) {
         return RESULT_CLOSED;
@@ -239,12 +238,11 @@ static Result cluster_client_send(ClusterClient *client, uint16_t agent, Buffer 
     } else if (event != NULL && event->kind == TRANSPORT_CLOSED) {
         rc = RESULT_CLOSED;
     } else if (event != NULL && event->kind == TRANSPORT_ANSWER) {
-        bool is_whole = node_link_open(&client->link, event, &reader, &head);
-        rc = is_whole ? RESULT_OK : RESULT_INVALID;
+        rc = node_link_open(&client->link, event, &in) ? RESULT_OK : RESULT_INVALID;
     }
     if (rc == RESULT_OK) {
-        client->epoch = head.epoch;
-        rc = buffer_append(answer, reader.next, wire_left(&reader));
+        client->epoch = in.head.epoch;
+        rc = buffer_append(answer, in.body.next, wire_left(&in.body));
     }
     transport_event_delete(event);
     return rc;
