@@ -175,26 +175,26 @@ static void edict_desk_put(EdictDesk *desk, MonoTime now)
     if (wanted == 0) {
         return;
     }
-    Result rc = edicts_copy(&desk->proposed, &desk->edicts);
-    for (size_t i = 0; rc == RESULT_OK && i < desk->n_given; i++) {
+    if (edicts_copy(&desk->proposed, &desk->edicts) != RESULT_OK) {
+        return;
+    }
+    for (size_t i = 0; i < desk->n_given; i++) {
         EdictGiven *given = &desk->given[i];
-        given->proposal = 0;
-        if (given->number == 0) {
-            rc = edicts_add(&desk->proposed, &given->one.list[0]);
-            given->proposal = desk->proposed.last;
-        }
+        bool is_new = given->number == 0;
+        Result rc = is_new ? edicts_add(&desk->proposed, &given->one.list[0]) : RESULT_OK;
         if (rc == RESULT_LIMIT) {
             desk->sinks.told(desk->sinks.context, given->ticket, rc, 0,
                              "too many orders are in force: take some back (allow, unset)");
             edict_desk_end(desk, i);
-            return; /* again with the others */
         }
+        if (rc != RESULT_OK) {
+            return; /* again in a moment, with the others */
+        }
+        given->proposal = is_new ? desk->proposed.last : 0;
     }
-    if (rc != RESULT_OK ||
-        edicts_write(&desk->proposed, node_link_blank(desk->link)) != RESULT_OK) {
-        return;
+    if (edicts_write(&desk->proposed, node_link_blank(desk->link)) == RESULT_OK) {
+        (void)key_put(&desk->key, now); /* if it cannot be sent, again in a moment */
     }
-    (void)key_put(&desk->key, now); /* if it cannot be sent, again in a moment */
 }
 
 static void edict_desk_ask(EdictDesk *desk, EdictGiven *given, MonoTime now)

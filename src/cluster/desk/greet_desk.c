@@ -28,13 +28,15 @@ static void greet_desk_hurry(GreetDesk *desk, GreetPeer *peer, MonoTime when)
 
 Result greet_desk_set(GreetDesk *desk, MonoTime now)
 {
-    Result rc = RESULT_OK;
     desk->next = now; /* an agent may have been started that never was */
-    for (; rc == RESULT_OK && desk->n < desk->members->n; desk->n++) {
-        rc = desk->sinks.mark(desk->sinks.context, (uint16_t)desk->n,
-                              &desk->members->members[desk->n].greet.mark);
+    for (; desk->n < desk->members->n; desk->n++) {
+        Result rc = desk->sinks.mark(desk->sinks.context, (uint16_t)desk->n,
+                                     &desk->members->members[desk->n].greet.mark);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc;
+    return RESULT_OK;
 }
 
 void greet_desk_up(GreetDesk *desk, MonoTime now)

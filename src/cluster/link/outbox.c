@@ -177,18 +177,18 @@ Result outbox_draft_delete(OutboxDraft *draft, uint16_t to, uint64_t first, uint
 
 Result outbox_draft_finish(OutboxDraft *draft)
 {
-    Result rc = RESULT_OK;
     size_t place = 0;
     OutboxPage *page = NULL;
-    while (rc == RESULT_OK && (page = map_next(&draft->pages, &place)) != NULL) {
-        if (page->used && page->writer.records > 0) {
-            rc = outbox_close_block(draft, page);
+    while ((page = map_next(&draft->pages, &place)) != NULL) {
+        bool open = page->used && page->writer.records > 0;
+        Result rc = open ? outbox_close_block(draft, page) : RESULT_OK;
+        if (rc != RESULT_OK) {
+            return rc;
         }
     }
-    return rc == RESULT_OK && draft->changed
-               ? kept_put_record(draft->txn, draft->outbox.crawl, OUTBOX_STATE_KEY, &outbox_state,
-                                 &draft->state)
-               : rc;
+    return draft->changed ? kept_put_record(draft->txn, draft->outbox.crawl, OUTBOX_STATE_KEY,
+                                            &outbox_state, &draft->state)
+                          : RESULT_OK;
 }
 
 void outbox_draft_end(OutboxDraft *draft)
@@ -231,13 +231,16 @@ Result outbox_read(const Outbox *outbox, MDB_txn *txn, uint16_t to, uint64_t fro
     *range = (OutboxRange){.blocks = 0};
     buffer_reset(blocks);
     lmdb_rows_begin(&rows, txn, outbox->table, lmdb_bytes(&number, KEY_BYTES));
-    while (rc == RESULT_OK && range->blocks < UINT16_MAX && lmdb_rows_next(&rows) &&
+    while (range->blocks < UINT16_MAX && lmdb_rows_next(&rows) &&
            agent_of(outbox_read_key(&rows.key)) == to &&
            (range->blocks == 0 || blocks->length + rows.value.mv_size <= most)) {
         range->last = sequence_of(outbox_read_key(&rows.key));
         range->first = range->blocks == 0 ? range->last : range->first;
         range->blocks++;
         rc = buffer_append(blocks, rows.value.mv_data, rows.value.mv_size);
+        if (rc != RESULT_OK) {
+            break;
+        }
     }
     rc = lmdb_rows_end(&rows, rc, "read the outbox");
     return rc == RESULT_OK && range->blocks == 0 ? RESULT_NOT_FOUND : rc;

@@ -218,14 +218,16 @@ static void mass_open_file(Mass *mass, MassPeer *peer, MassFile *file)
 static Result mass_place(Mass *mass, MassPeer *peer, const MassFile *file, float *weights,
                          const atomic_bool *stop)
 {
-    Result rc = RESULT_OK;
     uint64_t n = peer->heard ? file->head.records : 0;
-    for (uint64_t i = 0; rc == RESULT_OK && i < n; i += LOOK_UPS) {
+    for (uint64_t i = 0; i < n; i += LOOK_UPS) {
         uint64_t end = i + LOOK_UPS < n ? i + LOOK_UPS : n;
-        rc = rank_is_stopped(stop) ? RESULT_CLOSED
-                                   : place_some(mass, file, i, end, weights, &peer->placed);
+        Result rc = rank_is_stopped(stop) ? RESULT_CLOSED
+                                          : place_some(mass, file, i, end, weights, &peer->placed);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc;
+    return RESULT_OK;
 }
 
 /* What senders gave was computed from what they had heard of then. When all agents together had
@@ -252,16 +254,23 @@ static double growth(const Mass *mass)
 static Result mass_place_all(Mass *mass, float *weights, const atomic_bool *stop)
 {
     MassFile *files = calloc(mass->n_peers + 1, sizeof *files);
-    Result rc = files == NULL ? RESULT_MEMORY : RESULT_OK;
-    for (size_t i = 0; rc == RESULT_OK && i < mass->n_peers; i++) {
+    Result rc = RESULT_OK;
+    if (files == NULL) {
+        return RESULT_MEMORY;
+    }
+    for (size_t i = 0; i < mass->n_peers; i++) {
         mass_open_file(mass, &mass->peers[i], &files[i]);
     }
     mass->growth = growth(mass);
     mass->inflow = 0.0;
-    for (size_t i = 0; rc == RESULT_OK && i < mass->n_peers; i++) {
+    for (size_t i = 0; i < mass->n_peers; i++) {
         rc = mass_place(mass, &mass->peers[i], &files[i], weights, stop);
+        if (rc != RESULT_OK) {
+            goto done;
+        }
     }
-    for (size_t i = 0; files != NULL && i < mass->n_peers; i++) {
+done:
+    for (size_t i = 0; i < mass->n_peers; i++) {
         mass_file_close(&files[i]);
     }
     free(files);
@@ -388,11 +397,18 @@ static Result write_files(Mass *mass, Publication *publication, const atomic_boo
         mass_writer_init(&publication->writers[i], mass->directory, false, (uint16_t)i);
     }
     Result rc = mass_walk(mass, stop, write_page, publication);
-    for (uint32_t i = 0; rc == RESULT_OK && i < publication->n; i++) {
+    if (rc != RESULT_OK) {
+        goto done;
+    }
+    for (uint32_t i = 0; i < publication->n; i++) {
         head.records = publication->writers[i].records;
         head.crc = publication->writers[i].crc;
         rc = i == mass->self ? RESULT_OK : mass_writer_finish(&publication->writers[i], &head);
+        if (rc != RESULT_OK) {
+            goto done;
+        }
     }
+done:
     for (uint32_t i = 0; i < publication->n; i++) {
         mass_writer_destroy(&publication->writers[i]);
     }

@@ -148,15 +148,16 @@ Result edicts_add(Edicts *edicts, const Edict *edict)
 
 Result edicts_merge(Edicts *edicts, const Edicts *other)
 {
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < other->n && rc == RESULT_OK; i++) {
+    for (size_t i = 0; i < other->n; i++) {
         const Edict *edict = &other->list[i];
         const Edict *same = edicts_find(edicts, edict);
-        if (same == NULL ? !verbs[edict->verb].passes : same->number < edict->number) {
-            rc = edicts_add(edicts, edict);
+        bool lacks = same == NULL ? !verbs[edict->verb].passes : same->number < edict->number;
+        Result rc = lacks ? edicts_add(edicts, edict) : RESULT_OK;
+        if (rc != RESULT_OK) {
+            return rc;
         }
     }
-    return rc;
+    return RESULT_OK;
 }
 
 const Edict *edicts_find_option(const Edicts *edicts, const char *pattern, const char *name)

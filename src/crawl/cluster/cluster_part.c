@@ -527,7 +527,7 @@ void cluster_part_figures(ClusterPart *part, ClusterFigures *figures)
     *figures = part->figures;
     mutex_unlock(&part->mutex);
     if (part->opened) {
-        figures->inbox_blocks = inbox_count(&part->inbox, &bytes);
+        (void)inbox_count(&part->inbox, &bytes);
         figures->inbox_bytes = bytes;
         figures->outbox_blocks = ingest_cluster_outbox_blocks(&part->ingest);
         figures->outbox_bytes = atomic_load(&part->ingest.outbox_bytes);

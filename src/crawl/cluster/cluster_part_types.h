@@ -32,7 +32,6 @@ typedef struct ClusterFigures {
     NodeStats node;
     uint64_t outbox_blocks;
     uint64_t outbox_bytes;
-    uint64_t inbox_blocks;
     uint64_t inbox_bytes;
     uint16_t agent;
 } ClusterFigures;
