@@ -103,7 +103,8 @@ static void open_bench(Bench *bench)
     bench->link.head.from = 0;
     members_init(&bench->members, &bench->link);
     CU_ASSERT_EQUAL_FATAL(members_resize(&bench->members, 6, at(0)), RESULT_OK);
-    greet_desk_init(&bench->greet, &bench->link, &bench->members, NULL, &greet);
+    bench->link.members = &bench->members;
+    greet_desk_init(&bench->greet, &bench->link, &greet);
     CU_ASSERT_EQUAL_FATAL(greet_desk_set(&bench->greet, at(0)), RESULT_OK);
     bench->members.members[5].greet.compared = SESSION;
     CU_ASSERT_EQUAL_FATAL(

@@ -55,7 +55,9 @@ static void begin(bool idle)
     CU_ASSERT_EQUAL_FATAL(cluster_table_create(&desk.table, uuid, domain_list_sha1(), 2),
                           RESULT_OK);
     desk.table.agents[0].claimed = desk.table.agents[1].claimed = 1;
-    end_desk_init(&desk.end, &desk.link, &desk.members, &desk.table);
+    desk.link.table = &desk.table;
+    desk.link.members = &desk.members;
+    end_desk_init(&desk.end, &desk.link);
     CU_ASSERT_EQUAL_FATAL(end_desk_set(&desk.end), RESULT_OK);
     end_desk_up(&desk.end, now());
 }

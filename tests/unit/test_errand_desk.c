@@ -88,7 +88,8 @@ static void open_side(Side *side, World *w, uint16_t agent)
     memcpy(side->link.head.uuid, w->table.uuid, sizeof w->table.uuid);
     side->link.head.from = agent;
     side->link.up = true;
-    errand_desk_init(&side->desk, &side->link, &w->table, &sinks);
+    side->link.table = &w->table;
+    errand_desk_init(&side->desk, &side->link, &sinks);
 }
 
 static World *set_up(void)

@@ -104,7 +104,8 @@ static LimitDesk desk_of(NodeLink *link, unsigned limit, bool started)
     link->head.from = 0;
     agents[0] = (ClusterAgent){.life = 1, .claimed = 1};
     agents[1] = (ClusterAgent){.life = 1, .claimed = started};
-    limit_desk_init(&desk, link, &table, limits, used);
+    link->table = &table;
+    limit_desk_init(&desk, link, limits, used);
     limit_desk_up(&desk, at(0), at(1));
     return desk;
 }
@@ -187,7 +188,9 @@ static void an_answer_of_a_process_that_was_not_compared_does_not_count(void)
     cluster_table_init(&table);
     members_init(&members, &link);
     CU_ASSERT_EQUAL_FATAL(members_resize(&members, 2, at(0)), RESULT_OK);
-    greet_desk_init(&desk, &link, &members, &table, &sinks);
+    link.table = &table;
+    link.members = &members;
+    greet_desk_init(&desk, &link, &sinks);
     CU_ASSERT_EQUAL(greet_desk_set(&desk, at(0)), RESULT_OK);
     members.members[1].greet.compared = 4;
     CU_ASSERT_FALSE(greet_desk_heard(&desk, 1, 5, 3));

@@ -36,7 +36,8 @@ static void begin(WatchDesk *desk, NodeLink *link)
     link->up = true;
     members_init(&members, link);
     CU_ASSERT_EQUAL(members_resize(&members, 2, at(0)), RESULT_OK);
-    watch_desk_init(desk, link, NULL, &members);
+    link->members = &members;
+    watch_desk_init(desk, link, NULL);
     watch_desk_set(desk, at(0));
 }
 

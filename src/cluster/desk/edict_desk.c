@@ -7,10 +7,9 @@
 #define ASK_AGAIN_MS 200
 #define AGENT_BITS   16u
 
-void edict_desk_init(EdictDesk *desk, NodeLink *link, const Members *members,
-                     const ClusterTable *table, const EdictSinks *sinks)
+void edict_desk_init(EdictDesk *desk, NodeLink *link, const EdictSinks *sinks)
 {
-    *desk = (EdictDesk){.link = link, .members = members, .table = table, .sinks = *sinks};
+    *desk = (EdictDesk){.link = link, .sinks = *sinks};
     key_init(&desk->key, link, NODE_PART_EDICTS, EDICTS_KEY, LOOK_MS);
     edicts_init(&desk->edicts);
     edicts_init(&desk->proposed);
@@ -43,8 +42,8 @@ static void edict_desk_apply(EdictDesk *desk)
     for (size_t i = 0; i < desk->edicts.n; i++) {
         Edict *edict = &desk->edicts.list[i];
         if (edict_verb_is_of_host(edict->verb)) {
-            ClusterSlot slot = desk->table->slots[slot_of_name(edict->name)];
-            edict->elsewhere = desk->table->epoch > 0 && slot.from != self && slot.to != self;
+            ClusterSlot slot = desk->link->table->slots[slot_of_name(edict->name)];
+            edict->elsewhere = desk->link->table->epoch > 0 && slot.from != self && slot.to != self;
         }
     }
     desk->sinks.apply(desk->sinks.context, &desk->edicts);
@@ -91,7 +90,7 @@ void edict_desk_give(EdictDesk *desk, const Edict *edict, uint64_t ticket, MonoT
     EdictGiven *given = &desk->given[desk->n_given];
     *given = (EdictGiven){.ticket = ticket,
                           .serial = ++desk->last,
-                          .n = desk->table->n_agents,
+                          .n = desk->link->table->n_agents,
                           .end = mono_add_ms(now, EDICT_ANSWER_MS),
                           .next_ask = now};
     buffer_init(&given->said, EDICT_TEXT_BYTES);
@@ -107,7 +106,8 @@ void edict_desk_give(EdictDesk *desk, const Edict *edict, uint64_t ticket, MonoT
 
 static const char *agent_name(const EdictDesk *desk, uint32_t agent)
 {
-    const Member *member = agent < desk->members->n ? &desk->members->members[agent] : NULL;
+    const Members *members = desk->link->members;
+    const Member *member = agent < members->n ? &members->members[agent] : NULL;
     return member != NULL && member->known ? member->record.name : "never started";
 }
 
@@ -344,7 +344,7 @@ static void edict_desk_take_answer(EdictDesk *desk, NodeMessage *in)
             /* One that has no hosts, and is not there, need not hear of it; one that is there may
              * have been given some by a table that has not come here yet. */
             given->heard[agent] =
-                cluster_table_has(desk->table, (uint16_t)agent) ? EDICT_AWAY : EDICT_DONE;
+                cluster_table_has(desk->link->table, (uint16_t)agent) ? EDICT_AWAY : EDICT_DONE;
         } else if (in->says && wire_reader_ended(&in->body) && applied >= given->number) {
             edict_given_hear(given, agent, (const char *)text, length);
         }

@@ -57,9 +57,7 @@ typedef struct EdictText {
 } EdictText;
 
 typedef struct EdictDesk {
-    NodeLink *link;            /* borrowed */
-    const Members *members;    /* borrowed */
-    const ClusterTable *table; /* borrowed */
+    NodeLink *link; /* borrowed */
     EdictSinks sinks;
     Key key;
     Edicts edicts;    /* the newest that were seen */
@@ -74,8 +72,7 @@ typedef struct EdictDesk {
     size_t next_text;
 } EdictDesk;
 
-void edict_desk_init(EdictDesk *desk, NodeLink *link, const Members *members,
-                     const ClusterTable *table, const EdictSinks *sinks);
+void edict_desk_init(EdictDesk *desk, NodeLink *link, const EdictSinks *sinks);
 void edict_desk_destroy(EdictDesk *desk);
 /* What this directory has kept: those of another crawl are dropped. RESULT_MEMORY. */
 Result edict_desk_begin(EdictDesk *desk, const Edicts *kept);

@@ -12,13 +12,9 @@
 #define FOUND_MS     5000 /* what was found is written by then, or found again */
 #define VETO         ((uint8_t)(END_TAIL + 1)) /* in the key, in the place of a verdict */
 
-void end_desk_init(EndDesk *desk, NodeLink *link, const Members *members, const ClusterTable *table)
+void end_desk_init(EndDesk *desk, NodeLink *link)
 {
-    *desk = (EndDesk){.link = link,
-                      .members = members,
-                      .table = table,
-                      .alone_from = MONO_NEVER,
-                      .round_end = MONO_NEVER};
+    *desk = (EndDesk){.link = link, .alone_from = MONO_NEVER, .round_end = MONO_NEVER};
     key_init(&desk->key, link, NODE_PART_END, END_KEY, LOOK_MS);
     ending_init(&desk->ending);
 }
@@ -33,7 +29,7 @@ void end_desk_destroy(EndDesk *desk)
 Result end_desk_set(EndDesk *desk)
 {
     Arbiters owners;
-    Result rc = owners_of_table(&owners, desk->table);
+    Result rc = owners_of_table(&owners, desk->link->table);
     if (rc == RESULT_OK) {
         arbiters_destroy(&desk->owners);
         desk->owners = owners;
@@ -64,10 +60,11 @@ static const EndNamed *end_desk_find_named(const EndDesk *desk, uint16_t agent)
 static const EndNamed *find_ended(const EndDesk *desk, uint16_t agent, MonoTime since, MonoTime now)
 {
     const EndNamed *named = end_desk_find_named(desk, agent);
-    if (named == NULL || agent >= desk->members->n || mono_before(now, desk->alone_from)) {
+    const Members *members = desk->link->members;
+    if (named == NULL || agent >= members->n || mono_before(now, desk->alone_from)) {
         return NULL;
     }
-    const Member *member = &desk->members->members[agent];
+    const Member *member = &members->members[agent];
     bool is_last = member->known && member->record.session <= named->session &&
                    (!desk->vetoed || member->record.state == MEMBER_STOPPED);
     return is_last && !mono_before(member->seen, since) ? named : NULL;
@@ -82,7 +79,7 @@ static bool is_first(const EndDesk *desk, MonoTime now)
             return true;
         }
         if (find_ended(desk, agent, (MonoTime){0}, now) == NULL &&
-            !cluster_table_is_free(desk->table, agent)) {
+            !cluster_table_is_free(desk->link->table, agent)) {
             return false;
         }
     }
@@ -234,7 +231,7 @@ static void report_for_others(EndDesk *desk, MonoTime now)
     uint16_t agent = 0;
     while (ending_missing(&desk->ending, &from, &agent)) {
         const EndNamed *named = find_ended(desk, agent, desk->round_start, now);
-        if (cluster_table_is_free(desk->table, agent)) {
+        if (cluster_table_is_free(desk->link->table, agent)) {
             EndReport report = {.idle = true, .absent = true};
             end_desk_note(desk, agent, desk->ending.round, &report, now);
         } else if (named != NULL) {
@@ -282,7 +279,7 @@ EndVerdict end_desk_take(EndDesk *desk, NodeMessage *in, const EndReport *report
         return news == KEY_VALUE ? end_desk_take_value(desk, in->event, report, now) : END_NOT_YET;
     }
     if (in->event->kind == TRANSPORT_NOBODY) { /* has it ended? */
-        members_look_at(desk->members, (uint16_t)in->number);
+        members_look_at(desk->link->members, (uint16_t)in->number);
     }
     uint64_t round = wire_get_number(&in->body, 8);
     wire_get(&in->body, &node_end_report, &theirs);

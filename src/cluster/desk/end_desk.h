@@ -31,9 +31,7 @@ typedef struct EndNamed {
 } EndNamed;
 
 typedef struct EndDesk {
-    NodeLink *link;            /* borrowed */
-    const Members *members;    /* borrowed */
-    const ClusterTable *table; /* borrowed */
+    NodeLink *link; /* borrowed */
     Key key;
     Ending ending;
     Arbiters owners; /* who takes part */
@@ -52,8 +50,7 @@ typedef struct EndDesk {
     MonoTime found_end;
 } EndDesk;
 
-void end_desk_init(EndDesk *desk, NodeLink *link, const Members *members,
-                   const ClusterTable *table);
+void end_desk_init(EndDesk *desk, NodeLink *link);
 void end_desk_destroy(EndDesk *desk);
 /* The table has changed: who takes part. RESULT_MEMORY: as before. */
 Result end_desk_set(EndDesk *desk);

@@ -6,10 +6,9 @@
 #include "base/thread/log.h"
 #include "cluster/wire/link_block.h"
 
-void errand_desk_init(ErrandDesk *desk, NodeLink *link, const ClusterTable *table,
-                      const ErrandDeskSinks *sinks)
+void errand_desk_init(ErrandDesk *desk, NodeLink *link, const ErrandDeskSinks *sinks)
 {
-    *desk = (ErrandDesk){.link = link, .table = table, .sinks = *sinks};
+    *desk = (ErrandDesk){.link = link, .sinks = *sinks};
 }
 
 static void forget_served(ErrandDesk *desk, size_t place)
@@ -33,7 +32,7 @@ void errand_desk_destroy(ErrandDesk *desk)
 
 static ClusterSlot errand_desk_slot_of(const ErrandDesk *desk, const char *url)
 {
-    return desk->table->slots[slot_of_url(url, strlen(url))];
+    return desk->link->table->slots[slot_of_url(url, strlen(url))];
 }
 
 /* ---- our questions ---- */

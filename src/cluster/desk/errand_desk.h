@@ -70,8 +70,7 @@ typedef struct ErrandServed {
 } ErrandServed;
 
 typedef struct ErrandDesk {
-    NodeLink *link;            /* borrowed */
-    const ClusterTable *table; /* borrowed: the one that is committed here */
+    NodeLink *link; /* borrowed */
     ErrandDeskSinks sinks;
     ErrandAsked ours[ERRAND_OURS_MOST];
     size_t n_ours;
@@ -81,8 +80,7 @@ typedef struct ErrandDesk {
     uint64_t last; /* number of a question or ticket */
 } ErrandDesk;
 
-void errand_desk_init(ErrandDesk *desk, NodeLink *link, const ClusterTable *table,
-                      const ErrandDeskSinks *sinks);
+void errand_desk_init(ErrandDesk *desk, NodeLink *link, const ErrandDeskSinks *sinks);
 void errand_desk_destroy(ErrandDesk *desk);
 
 /* The host waits for that URL of another host, which is copied. */

@@ -7,17 +7,21 @@
 
 #define AGAIN_MS 2000 /* until one that has not answered is greeted again */
 #define SOON_MS  100  /* when its blocks come already */
-void greet_desk_init(GreetDesk *desk, NodeLink *link, Members *members, const ClusterTable *table,
-                     const GreetSinks *sinks)
+
+void greet_desk_init(GreetDesk *desk, NodeLink *link, const GreetSinks *sinks)
 {
-    *desk = (GreetDesk){
-        .link = link, .members = members, .table = table, .sinks = *sinks, .next = MONO_NEVER};
+    *desk = (GreetDesk){.link = link, .sinks = *sinks, .next = MONO_NEVER};
+}
+
+static Member *greet_desk_member(const GreetDesk *desk, uint32_t agent)
+{
+    return &desk->link->members->members[agent];
 }
 
 static GreetPeer *greet_desk_peer(GreetDesk *desk, uint16_t agent)
 {
-    return agent < desk->n && agent != desk->link->head.from ? &desk->members->members[agent].greet
-                                                             : NULL;
+    bool other = agent < desk->n && agent != desk->link->head.from;
+    return other ? &greet_desk_member(desk, agent)->greet : NULL;
 }
 
 static void greet_desk_hurry(GreetDesk *desk, GreetPeer *peer, MonoTime when)
@@ -29,9 +33,9 @@ static void greet_desk_hurry(GreetDesk *desk, GreetPeer *peer, MonoTime when)
 Result greet_desk_set(GreetDesk *desk, MonoTime now)
 {
     desk->next = now; /* an agent may have been started that never was */
-    for (; desk->n < desk->members->n; desk->n++) {
+    for (; desk->n < desk->link->members->n; desk->n++) {
         Result rc = desk->sinks.mark(desk->sinks.context, (uint16_t)desk->n,
-                                     &desk->members->members[desk->n].greet.mark);
+                                     &greet_desk_member(desk, desk->n)->greet.mark);
         if (rc != RESULT_OK) {
             return rc;
         }
@@ -42,7 +46,7 @@ Result greet_desk_set(GreetDesk *desk, MonoTime now)
 void greet_desk_up(GreetDesk *desk, MonoTime now)
 {
     for (uint32_t i = 0; i < desk->n; i++) {
-        GreetPeer *peer = &desk->members->members[i].greet;
+        GreetPeer *peer = &greet_desk_member(desk, i)->greet;
         peer->next = peer->confirmed == 0 ? now : peer->next;
     }
     desk->next = now;
@@ -52,12 +56,12 @@ void greet_desk_up(GreetDesk *desk, MonoTime now)
 
 static bool greet_desk_has_started(const GreetDesk *desk, uint32_t agent)
 {
-    return agent < desk->table->n_agents && desk->table->agents[agent].claimed > 0;
+    return agent < desk->link->table->n_agents && desk->link->table->agents[agent].claimed > 0;
 }
 
 static void greet_desk_greet(GreetDesk *desk, uint16_t agent, MonoTime now)
 {
-    GreetPeer *peer = &desk->members->members[agent].greet;
+    GreetPeer *peer = &greet_desk_member(desk, agent)->greet;
     peer->next = mono_add_ms(now, AGAIN_MS);
     WireWriter writer = node_link_question(desk->link, NODE_ASK_GREET);
     wire_put_number(&writer, peer->mark.taken, 8);
@@ -71,7 +75,7 @@ void greet_desk_work(GreetDesk *desk, MonoTime now)
     }
     desk->next = MONO_NEVER;
     for (uint32_t i = 0; i < desk->n; i++) {
-        GreetPeer *peer = &desk->members->members[i].greet;
+        GreetPeer *peer = &greet_desk_member(desk, i)->greet;
         if (i == desk->link->head.from || peer->confirmed != 0 ||
             !greet_desk_has_started(desk, i)) {
             continue;
@@ -91,7 +95,7 @@ MonoTime greet_desk_next(const GreetDesk *desk)
 void greet_desk_present(GreetDesk *desk, uint16_t agent, MonoTime now)
 {
     GreetPeer *peer = greet_desk_peer(desk, agent);
-    if (peer != NULL && peer->confirmed != desk->members->members[agent].record.session) {
+    if (peer != NULL && peer->confirmed != greet_desk_member(desk, agent)->record.session) {
         peer->confirmed = 0;
         greet_desk_hurry(desk, peer, now);
     }
@@ -168,7 +172,7 @@ Result greet_desk_stop(const GreetDesk *desk, Buffer *heard)
     buffer_reset(heard);
     WireWriter writer = wire_writer(heard);
     for (uint32_t i = 0; i < desk->n; i++) {
-        const GreetPeer *peer = &desk->members->members[i].greet;
+        const GreetPeer *peer = &greet_desk_member(desk, i)->greet;
         wire_put_varint(&writer, peer->waiting == 0 ? peer->mark.heard : UINT64_MAX);
     }
     return writer.rc;
@@ -177,8 +181,8 @@ Result greet_desk_stop(const GreetDesk *desk, Buffer *heard)
 void greet_desk_seen(GreetDesk *desk, uint16_t agent)
 {
     GreetPeer *peer = greet_desk_peer(desk, agent);
-    const Member *member = agent < desk->members->n ? &desk->members->members[agent] : NULL;
-    if (peer == NULL || member == NULL || peer->confirmed != 0 || !member->known ||
+    const Member *member = peer == NULL ? NULL : greet_desk_member(desk, agent);
+    if (member == NULL || peer->confirmed != 0 || !member->known ||
         member->record.state != MEMBER_STOPPED) {
         return;
     }
@@ -196,7 +200,7 @@ void greet_desk_take(GreetDesk *desk, const NodeMessage *in)
     uint16_t agent = (uint16_t)in->number;
     GreetPeer *peer = greet_desk_peer(desk, agent);
     if (in->event->kind == TRANSPORT_NOBODY && peer != NULL && peer->confirmed == 0) {
-        members_look_at(desk->members, agent);
+        members_look_at(desk->link->members, agent);
     } else if (in->says && peer != NULL && in->head.from == agent &&
                in->head.session > peer->confirmed) {
         peer->confirmed = in->head.session;
@@ -239,9 +243,9 @@ bool greet_desk_heard(GreetDesk *desk, uint16_t agent, uint64_t session, uint64_
 uint16_t greet_desk_missing(const GreetDesk *desk)
 {
     for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
-        uint16_t agent = desk->table->slots[slot].from;
+        uint16_t agent = desk->link->table->slots[slot].from;
         if (agent < desk->n && agent != desk->link->head.from &&
-            desk->members->members[agent].greet.confirmed == 0 &&
+            greet_desk_member(desk, agent)->greet.confirmed == 0 &&
             greet_desk_has_started(desk, agent)) {
             return agent;
         }

@@ -32,16 +32,13 @@ typedef struct GreetSinks {
 } GreetSinks;
 
 typedef struct GreetDesk {
-    NodeLink *link;            /* borrowed */
-    Members *members;          /* borrowed */
-    const ClusterTable *table; /* borrowed */
+    NodeLink *link; /* borrowed */
     GreetSinks sinks;
     uint32_t n; /* of them, whose marks are read */
     MonoTime next;
 } GreetDesk;
 
-void greet_desk_init(GreetDesk *desk, NodeLink *link, Members *members, const ClusterTable *table,
-                     const GreetSinks *sinks);
+void greet_desk_init(GreetDesk *desk, NodeLink *link, const GreetSinks *sinks);
 /* The table has changed: there may be more members. RESULT_IO. */
 Result greet_desk_set(GreetDesk *desk, MonoTime now);
 /* The connection is there again: who has not greeted yet is asked at once. */

@@ -9,10 +9,10 @@
 #define SOON_MS    200           /* while something is wanted */
 #define HEARD_MS   (3 * LOOK_MS) /* then all have seen what is in the pool */
 
-void limit_desk_init(LimitDesk *desk, NodeLink *link, const ClusterTable *table,
-                     const uint64_t limits[LEDGER_UNITS], const uint64_t used[LEDGER_UNITS])
+void limit_desk_init(LimitDesk *desk, NodeLink *link, const uint64_t limits[LEDGER_UNITS],
+                     const uint64_t used[LEDGER_UNITS])
 {
-    *desk = (LimitDesk){.table = table};
+    *desk = (LimitDesk){.awaited = 0};
     key_init(&desk->key, link, NODE_PART_LIMITS, LEDGER_KEY, LOOK_MS);
     memcpy(desk->limits, limits, sizeof desk->limits);
     memcpy(desk->granted, used, sizeof desk->granted);
@@ -177,7 +177,7 @@ static void look_for_rows(LimitDesk *desk, MonoTime now)
     bool counts = desk->limits[LEDGER_PAGES] > 0 || desk->limits[LEDGER_BYTES] > 0;
     for (uint32_t i = 0; i < desk->ledger.n; i++) {
         LedgerRow *row = &desk->ledger.rows[i];
-        row->known = row->known || cluster_table_is_free(desk->table, i);
+        row->known = row->known || cluster_table_is_free(desk->key.link->table, i);
         missing += !row->known && i != desk->key.link->head.from;
     }
     if (mono_before(now, desk->settled)) {
@@ -201,7 +201,8 @@ static bool limit_desk_take_value(LimitDesk *desk, const TransportEvent *event,
         ledger_destroy(&desk->ledger);
         rc = RESULT_OK;
     }
-    if (rc != RESULT_OK || ledger_resize(&desk->ledger, desk->table->n_agents) != RESULT_OK) {
+    if (rc != RESULT_OK ||
+        ledger_resize(&desk->ledger, desk->key.link->table->n_agents) != RESULT_OK) {
         return false;
     }
     look_for_rows(desk, now);

@@ -22,8 +22,7 @@ typedef struct LimitDesk {
     uint64_t limits[LEDGER_UNITS];  /* 0: none */
     uint64_t granted[LEDGER_UNITS]; /* stored: may be used */
     uint64_t proposed[LEDGER_UNITS];
-    const ClusterTable *table; /* borrowed: each agent must have a row */
-    uint32_t awaited;          /* agents whose rows are missing */
+    uint32_t awaited; /* agents whose rows are missing */
     Ledger ledger;
     MonoTime settled;    /* nothing is drawn before: others put back what a server has forgotten */
     bool gives;          /* less is used from now on; the ledger hears of it soon */
@@ -36,8 +35,8 @@ typedef struct LimitDesk {
 
 /* used: by earlier processes of this agent; what they were granted beyond is in the ledger, or the
  * pool's again. */
-void limit_desk_init(LimitDesk *desk, NodeLink *link, const ClusterTable *table,
-                     const uint64_t limits[LEDGER_UNITS], const uint64_t used[LEDGER_UNITS]);
+void limit_desk_init(LimitDesk *desk, NodeLink *link, const uint64_t limits[LEDGER_UNITS],
+                     const uint64_t used[LEDGER_UNITS]);
 void limit_desk_destroy(LimitDesk *desk);
 void limit_desk_up(LimitDesk *desk, MonoTime settled, MonoTime now);
 /* Looks soon when an account is low. */

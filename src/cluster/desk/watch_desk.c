@@ -5,10 +5,9 @@
 /* Of questions for the seats, which have the number of the agent. */
 #define SEAT_BIT (UINT64_C(1) << 40)
 
-void watch_desk_init(WatchDesk *desk, NodeLink *link, TableKeeper *keeper, Members *members)
+void watch_desk_init(WatchDesk *desk, NodeLink *link, TableKeeper *keeper)
 {
-    *desk =
-        (WatchDesk){.link = link, .keeper = keeper, .members = members, .next_look = MONO_NEVER};
+    *desk = (WatchDesk){.link = link, .keeper = keeper, .next_look = MONO_NEVER};
     for (unsigned k = 0; k < PULSE_PEERS; k++) {
         desk->peers[k].agent = CLUSTER_NOBODY;
     }
@@ -25,7 +24,7 @@ static void watch_ask(WatchDesk *desk, uint16_t agent, uint64_t number)
 
 static bool watch_is_silent(const WatchDesk *desk, uint32_t agent, MonoTime now)
 {
-    return !mono_before(now, mono_add_ms(desk->members->members[agent].heard, SEAT_MS));
+    return !mono_before(now, mono_add_ms(desk->link->members->members[agent].heard, SEAT_MS));
 }
 
 /* Seats, and takes seats from, whom it is time for; false: nobody. */
@@ -33,11 +32,12 @@ static bool watch_change(const WatchDesk *desk, ClusterTable *table, MonoTime no
 {
     uint16_t self = desk->link->head.from;
     bool changed = false;
-    for (uint32_t i = 0; i < table->n_agents && i < desk->members->n; i++) {
+    for (uint32_t i = 0; i < table->n_agents && i < desk->link->members->n; i++) {
         bool silent = i != self && watch_is_silent(desk, i, now);
-        bool back = !silent &&
-                    (i == self ||
-                     !mono_before(now, mono_add_ms(desk->members->members[i].since, SEAT_BACK_MS)));
+        bool back =
+            !silent &&
+            (i == self ||
+             !mono_before(now, mono_add_ms(desk->link->members->members[i].since, SEAT_BACK_MS)));
         bool seated = table->agents[i].seated;
         if (seated ? silent && cluster_table_has(table, (uint16_t)i) : back) {
             changed |= cluster_table_seat(table, (uint16_t)i, !seated) == RESULT_OK;
@@ -55,7 +55,7 @@ static void watch_propose(WatchDesk *desk, MonoTime now)
     ClusterTable next;
     cluster_table_init(&next);
     if (desk->keeper->newest && desk->keeper->key.put == 0 &&
-        cluster_table_copy(&next, &desk->keeper->table) == RESULT_OK &&
+        cluster_table_copy(&next, desk->link->table) == RESULT_OK &&
         watch_change(desk, &next, now)) {
         (void)table_keeper_propose(desk->keeper, &next, now);
     }
@@ -66,11 +66,11 @@ static void watch_propose(WatchDesk *desk, MonoTime now)
 static void watch_look(WatchDesk *desk, MonoTime now)
 {
     uint16_t self = desk->link->head.from;
-    const ClusterTable *table = &desk->keeper->table;
+    const ClusterTable *table = desk->link->table;
     uint32_t all = 0;
     uint32_t silent = 0;
     uint32_t lowest = self;
-    for (uint32_t i = desk->members->n; i > 0; i--) {
+    for (uint32_t i = desk->link->members->n; i > 0; i--) {
         if (i - 1 < table->n_agents && cluster_table_has(table, (uint16_t)(i - 1))) {
             bool is_silent = i - 1 != self && watch_is_silent(desk, i - 1, now);
             all++;
@@ -79,7 +79,7 @@ static void watch_look(WatchDesk *desk, MonoTime now)
         }
     }
     bool leads = lowest == self;
-    for (uint32_t i = 0; i < desk->members->n && i < table->n_agents; i++) {
+    for (uint32_t i = 0; i < desk->link->members->n && i < table->n_agents; i++) {
         if (i != self && (leads || i <= lowest) && cluster_table_has(table, (uint16_t)i)) {
             watch_ask(desk, (uint16_t)i, SEAT_BIT | i);
         }
@@ -94,8 +94,8 @@ static void watch_look(WatchDesk *desk, MonoTime now)
 /* The next agent behind `from` that is neither this one nor asked already. */
 static uint16_t watch_another(const WatchDesk *desk, uint32_t from)
 {
-    for (uint32_t i = 1; i <= desk->members->n; i++) {
-        uint16_t agent = (uint16_t)((from + i) % desk->members->n);
+    for (uint32_t i = 1; i <= desk->link->members->n; i++) {
+        uint16_t agent = (uint16_t)((from + i) % desk->link->members->n);
         bool taken = agent == desk->link->head.from;
         for (unsigned k = 0; k < PULSE_PEERS; k++) {
             taken = taken || desk->peers[k].agent == agent;
@@ -179,8 +179,8 @@ void watch_desk_set(WatchDesk *desk, MonoTime now)
 
 void watch_desk_up(WatchDesk *desk, MonoTime now)
 {
-    for (uint32_t i = 0; i < desk->members->n; i++) {
-        desk->members->members[i].heard = desk->members->members[i].since = now;
+    for (uint32_t i = 0; i < desk->link->members->n; i++) {
+        desk->link->members->members[i].heard = desk->link->members->members[i].since = now;
     }
     desk->next_look = now;
 }
@@ -193,10 +193,10 @@ bool watch_desk_take(WatchDesk *desk, NodeMessage *in, MonoTime now)
     (void)wire_get_number(&in->body, 8); /* what is carried out there */
     (void)wire_get_string(&in->body, &length);
     uint64_t clock = wire_get_number(&in->body, 8);
-    if (!in->says || from >= desk->members->n || !wire_reader_ended(&in->body)) {
+    if (!in->says || from >= desk->link->members->n || !wire_reader_ended(&in->body)) {
         return false;
     }
-    Member *member = &desk->members->members[from];
+    Member *member = &desk->link->members->members[from];
     member->since = watch_is_silent(desk, from, now) ? now : member->since;
     member->heard = now;
     if (in->number != peer->asked || from != peer->agent) {

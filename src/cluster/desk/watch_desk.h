@@ -58,9 +58,8 @@ typedef struct PulsePeer {
 } PulsePeer;
 
 typedef struct WatchDesk {
-    NodeLink *link; /* borrowed, as the next two */
+    NodeLink *link; /* borrowed, as the next one */
     TableKeeper *keeper;
-    Members *members;
     MonoTime next_look; /* at the seats */
     PulsePeer peers[PULSE_PEERS];
     uint64_t last;
@@ -69,7 +68,7 @@ typedef struct WatchDesk {
     MonoTime heard; /* something, of whom ever; or when leases were held first */
 } WatchDesk;
 
-void watch_desk_init(WatchDesk *desk, NodeLink *link, TableKeeper *keeper, Members *members);
+void watch_desk_init(WatchDesk *desk, NodeLink *link, TableKeeper *keeper);
 /* There are more members. */
 void watch_desk_set(WatchDesk *desk, MonoTime now);
 /* Nobody is silent before SEAT_MS from now. */

@@ -1,7 +1,7 @@
 /* A node's link: whom messages go to, and how they begin.
  *
  * What: the subjects of a crawl, the head of its messages, and tokens that say which part of the
- * node an answer is for.
+ * node an answer is for. All desks of a node have one link, and find in it what they all look at.
  * Owns: nothing; the transport is borrowed.
  * Threads: none of its own; belongs to one thread. */
 #pragma once
@@ -108,10 +108,11 @@ typedef enum NodePart {
 typedef struct NodeLink {
     const Transport *transport;
     char crawl[NODE_CRAWL_BYTES];
-    NodeHead head; /* of this node: from is CLUSTER_NOBODY until it is a member */
-    uint8_t wire;  /* version that it speaks */
+    NodeHead head;             /* of this node: from is CLUSTER_NOBODY until it is a member */
+    const ClusterTable *table; /* that is committed here; borrowed, as the next one */
+    struct Members *members;   /* (desk/members.h) */
+    uint8_t wire;              /* version that it speaks */
     bool up;
-    MonoTime up_since;
     int64_t
         pace_ms; /* what all agents do at a change waits so long, and is done once for several */
     Buffer out;  /* what is being written: nobody finds there what was written before */

@@ -190,18 +190,19 @@ static Result node_open_desks(Node *node, const uint64_t used[LEDGER_UNITS], Mon
 {
     const NodeOptions *options = &node->options;
     const NodeSinks *sinks = &node->sinks;
-    const ClusterTable *table = &node->keeper.table;
     NodeLink *link = &node->link;
     node->begun = true;
+    link->table = &node->keeper.table;
+    link->members = &node->members;
     table_keeper_init(&node->keeper, link, options->lease.confirm_ms);
     members_init(&node->members, link);
-    limit_desk_init(&node->limits, link, table, options->limits, used);
-    end_desk_init(&node->end, link, &node->members, table);
+    limit_desk_init(&node->limits, link, options->limits, used);
+    end_desk_init(&node->end, link);
     mass_desk_init(&node->mass, link, &options->mass);
-    errand_desk_init(&node->errands, link, table, &sinks->errands);
-    greet_desk_init(&node->greet, link, &node->members, table, &sinks->greet);
-    edict_desk_init(&node->edicts, link, &node->members, table, &sinks->edicts);
-    watch_desk_init(&node->watch, link, &node->keeper, &node->members);
+    errand_desk_init(&node->errands, link, &sinks->errands);
+    greet_desk_init(&node->greet, link, &sinks->greet);
+    edict_desk_init(&node->edicts, link, &sinks->edicts);
+    watch_desk_init(&node->watch, link, &node->keeper);
     Result rc = courier_init(&node->courier, link, &node->greet, &options->courier, &sinks->blocks);
     Result rc_leases =
         lease_desk_init(&node->leases, link, &options->lease, options->lease_addresses,
@@ -540,7 +541,6 @@ void node_take(Node *node, TransportEvent *event, MonoTime now)
 {
     if (event->kind == TRANSPORT_UP) {
         node->link.up = true;
-        node->link.up_since = now;
         if (node->state == NODE_MEMBER) {
             node_up(node, node->members.own.revision, now);
         } else if (node->state == NODE_JOINING) {
