@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/ascii.h"
+
 /* ---- Audit text ---- */
 
 #define CLOSEST_HOSTS 5u
@@ -276,14 +278,10 @@ static void audit_requests_print_content(const Buffer *content, FILE *out)
         size_t length = end == NULL ? content->length - at : (size_t)(end - line);
         (void)fprintf(out, "    | ");
         for (size_t i = 0; i < length; i++) {
-            unsigned char c = (unsigned char)line[i];
-            bool is_c1 = c == 0xC2 && i + 1 < length && (unsigned char)line[i + 1] >= 0x80 &&
-                         (unsigned char)line[i + 1] < 0xA0;
-            if (is_c1) {
-                (void)fputc('?', out);
-                i++;
-            } else if (c != '\r') {
-                (void)fputc((c < ' ' && c != '\t') || c == 0x7F ? '?' : c, out);
+            size_t control = ascii_control_bytes(line + i, length - i);
+            i += control == 2 ? 1 : 0;
+            if (line[i] != '\r') {
+                (void)fputc(control > 0 && line[i] != '\t' ? '?' : line[i], out);
             }
         }
         (void)fputc('\n', out);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/ascii.h"
 #include "base/memory/embed.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
@@ -228,7 +229,18 @@ static void consent_settle(Consent *consent)
     }
 }
 
-/* The words of a statement, without what would tell a terminal what to do. */
+/* Prints what a stranger wrote, with blanks for what would tell a terminal what to do. */
+static void consent_print_text(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length;) {
+        size_t control = ascii_control_bytes(text + i, length - i);
+        (void)putchar(control > 0 ? ' ' : text[i]);
+        i += control > 0 ? control : 1;
+    }
+    (void)putchar('\n');
+}
+
+/* The words of a statement. */
 static void consent_print_words(const UsageStatement *statement)
 {
     static const char *const places[USAGE_IN_LICENCE + 1] = {[USAGE_IN_HEADER] = "header ",
@@ -236,13 +248,6 @@ static void consent_print_words(const UsageStatement *statement)
                                                              [USAGE_IN_ROBOTS] = "robots.txt",
                                                              [USAGE_IN_TDM] = "tdmrep.json: ",
                                                              [USAGE_IN_LICENCE] = "licence"};
-    char text[TEXT_SHOWN + 1];
-    size_t n = statement->length < TEXT_SHOWN ? statement->length : TEXT_SHOWN;
-    for (size_t i = 0; i < n; i++) {
-        char c = statement->text[i];
-        text[i] = (char)((unsigned char)c < ' ' || c == 0x7f ? ' ' : c);
-    }
-    text[n] = '\0';
     bool of_licence = usage_is_licence(statement->place);
     (void)printf("%s", places[of_licence ? USAGE_IN_LICENCE : statement->place]);
     if (statement->line > 0) {
@@ -250,7 +255,8 @@ static void consent_print_words(const UsageStatement *statement)
     } else if (of_licence) {
         (void)printf(" that was not read to its end, so that it permits nothing: ");
     }
-    (void)printf("%s\n", text);
+    size_t n = statement->length;
+    consent_print_text(statement->text, n < TEXT_SHOWN ? n : TEXT_SHOWN);
 }
 
 static void consent_print_statement(const Consent *consent, const UsageStatement *statement,
@@ -443,7 +449,9 @@ static void consent_compare(const ConsentHost *held, const PageRef *page, const 
         return;
     }
     if (!robots_allows(held->robots, path, strlen(path), &verdict)) {
-        (void)printf("%s\tcrawl\t%s\n", url, verdict.rule == NULL ? "" : verdict.rule);
+        const char *rule = verdict.rule == NULL ? "" : verdict.rule;
+        (void)printf("%s\tcrawl\t", url);
+        consent_print_text(rule, strlen(rule));
     }
     unsigned denied = robots_usage(held->robots, path, strlen(path), &ledger).denied;
     denied &= ~usage_of_flags(page->flags);
@@ -453,8 +461,8 @@ static void consent_compare(const ConsentHost *held, const PageRef *page, const 
         if (bits != 0) {
             Buffer name = {.limit = 128};
             (void)usage_print(bits, &name);
-            (void)printf("%s\t%s\t%.*s\n", url, buffer_string(&name), (int)list[i].length,
-                         list[i].text);
+            (void)printf("%s\t%s\t", url, buffer_string(&name));
+            consent_print_text(list[i].text, list[i].length);
             buffer_destroy(&name);
         }
     }

@@ -132,6 +132,16 @@ def by_which_sentence(report, path):
     report.equal("nothing has changed", ask(directory, "--changed"), (0, ""))
 
 
+def escape_sequences(report, path):
+    """What a site states is shown without what would tell a terminal what to do."""
+    rules = b"User-agent: *\nAllow: /\nContent-Usage: train-ai=n;a=\xc2\x9b3J\x1b[2J\n"
+    with PageServer(Site(rules)) as server:
+        crawl(server, path + "/crawl")
+        code, text = ask(path + "/crawl", f"http://127.0.0.1:{server.port}/free", "--usage", "train-ai")
+    report.check("no escape sequences in a statement", code == 1 and "train-ai=n;a= 3J" in text and
+                 "\x9b" not in text and "\x1b" not in text, repr(text))
+
+
 def withdrawn_since(report, path):
     site = Site(BEFORE)
     directory = path + "/crawl"
@@ -289,4 +299,4 @@ def licences(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(by_which_sentence, withdrawn_since, licences, named_files)
+    harness.main(by_which_sentence, escape_sequences, withdrawn_since, licences, named_files)

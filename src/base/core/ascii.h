@@ -72,6 +72,18 @@ static inline bool ascii_next_word(const char **text, size_t *length, const char
     return *length > 0;
 }
 
+/* Bytes of the control character that begins here, which a terminal may obey: 1 of one below the
+ * space and of DEL, 2 of U+0080 to U+009F in UTF-8, 0: it is none. left: bytes that there are. */
+static inline size_t ascii_control_bytes(const char *bytes, size_t left)
+{
+    unsigned char c = (unsigned char)bytes[0];
+    unsigned char next = left > 1 ? (unsigned char)bytes[1] : 0;
+    if (c == 0xC2 && next >= 0x80 && next < 0xA0) {
+        return 2;
+    }
+    return c < ' ' || c == 0x7F ? 1 : 0;
+}
+
 /* Leaves out white space at both ends. */
 static inline void ascii_trim(const char **bytes, size_t *length)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/core/ascii.h"
 #include "base/memory/embed.h"
 #include "cluster/desk/table_keeper.h"
 #include "command/cluster/cluster_accounts.h"
@@ -47,8 +48,9 @@ static unsigned long long field(const char *text, const char *name)
 static void print_clean(const char *text, FILE *out)
 {
     for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        (void)fputc(c < 0x20 || c == 0x7F ? '?' : c, out);
+        size_t n = ascii_control_bytes(text, text[1] == '\0' ? 1 : 2);
+        text += n == 2 ? 1 : 0;
+        (void)fputc(n > 0 ? '?' : *text, out);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/core/ascii.h"
 #include "crawl/crawl_view.h"
 #include "parse/http/decode.h"
 #include "rules/dedup.h"
@@ -62,16 +63,13 @@ static void print_bytes(const Buffer *bytes)
         /* A terminal obeys escape sequences, and these bytes are a stranger's: control characters
          * but tabs and line ends are shown as "\\x1b". Those of the upper half stand in UTF-8
          * behind 0xC2. */
-        const unsigned char *p = (const unsigned char *)buffer_string(bytes);
+        const char *p = buffer_string(bytes);
         for (size_t i = 0; i < bytes->length; i++) {
-            bool is_high =
-                p[i] == 0xC2 && i + 1 < bytes->length && p[i + 1] >= 0x80 && p[i + 1] < 0xA0;
             bool ends_line = p[i] == '\r' && i + 1 < bytes->length && p[i + 1] == '\n';
-            bool is_low =
-                (p[i] < ' ' && p[i] != '\n' && p[i] != '\t' && !ends_line) || p[i] == 0x7F;
-            if (is_low || is_high) {
-                i += is_high ? 1 : 0;
-                (void)printf("\\x%02x", p[i]);
+            size_t n = ascii_control_bytes(p + i, bytes->length - i);
+            if (n > 0 && p[i] != '\n' && p[i] != '\t' && !ends_line) {
+                i += n - 1;
+                (void)printf("\\x%02x", (unsigned char)p[i]);
             } else {
                 (void)putchar(p[i]);
             }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/core/ascii.h"
 #include "base/memory/json_writer.h"
 #include "page/parsed_page.h"
 
@@ -188,13 +189,6 @@ static void start_field(ExportRows *rows, const char *name)
     rows->n_fields++;
 }
 
-/* U+0080 to U+009F: a terminal may obey them as it does those below the space. */
-static bool export_row_is_control(const char *bytes, size_t left)
-{
-    return left > 1 && (unsigned char)bytes[0] == 0xC2 && (unsigned char)bytes[1] >= 0x80 &&
-           (unsigned char)bytes[1] < 0xA0;
-}
-
 /* A spreadsheet takes what begins with one of these for a formula; an apostrophe makes it text. */
 static void put_csv(ExportRows *rows, const char *bytes, size_t length)
 {
@@ -223,18 +217,19 @@ void export_text(ExportRows *rows, const char *name, const char *bytes, size_t l
         put_csv(rows, bytes, length);
     } else {
         size_t start = 0;
-        for (size_t i = 0; i < length; i++) {
-            unsigned char c = (unsigned char)bytes[i];
-            if (c < 0x20 || c == 0x7f) {
-                export_row_put(rows, bytes + start, i - start);
-                export_row_keep(rows, buffer_printf(&rows->line, "%%%02X", (unsigned)c));
-                start = i + 1;
-            } else if (export_row_is_control(bytes + i, length - i)) {
-                export_row_put(rows, bytes + start, i - start);
-                c = (unsigned char)bytes[++i];
-                export_row_keep(rows, buffer_printf(&rows->line, "%%C2%%%02X", (unsigned)c));
-                start = i + 1;
+        size_t i = 0;
+        while (i < length) {
+            size_t end = i + ascii_control_bytes(bytes + i, length - i);
+            if (end == i) {
+                i++;
+                continue;
             }
+            export_row_put(rows, bytes + start, i - start);
+            for (; i < end; i++) {
+                unsigned c = (unsigned char)bytes[i];
+                export_row_keep(rows, buffer_printf(&rows->line, "%%%02X", c));
+            }
+            start = end;
         }
         export_row_put(rows, bytes + start, length - start);
     }
