@@ -46,10 +46,21 @@ ConfigFile config_file_look(const char *path)
     return failed ? CONFIG_FILE_WHOLE : found;
 }
 
+/* What files of earlier programs may have. */
+static const OptionGone gone[] = {
+    {"fetch.cut_status", "filter.body = not StatusIsOneOf(404, 500-599) ends such answers"},
+    {"fetch.mime_types", "filter.body = MIMEIsOneOf(text/html) reads no others"},
+    {"scope.sitemap_location", "filter.schedule = SameHost() refuses entries of other hosts"},
+    {"limits.path_segments", "filter.schedule = PathDepthLessThan(20) refuses deeper paths"},
+    {"limits.query_parameters", "filter.schedule = ParametersLessThan(10) refuses longer queries"},
+    {NULL, NULL}};
+
 Result config_init(Config *config)
 {
     memset(config, 0, sizeof *config);
-    return options_init(&config->options, table, sizeof table / sizeof *table, config);
+    Result rc = options_init(&config->options, table, sizeof table / sizeof *table, config);
+    config->options.gone = gone;
+    return rc;
 }
 
 void config_destroy(Config *config)

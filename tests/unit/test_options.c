@@ -430,6 +430,25 @@ static void the_environment_is_read(void)
     tear_down(&f);
 }
 
+static void options_that_are_gone_do_not_hold_an_old_directory_up(void)
+{
+    static const OptionGone gone[] = {{"crawl.speed", "crawl.pages does it"}, {NULL, NULL}};
+    Fixture f;
+    set_up(&f);
+    f.options.gone = gone;
+    /* What a program wrote that had it: its default is no matter, what somebody set is. */
+    char path[256];
+    file_path("a.ini", path);
+    write_file("a.ini", "[crawl]\n; default\nspeed = 3\n; default\nother = 4\n");
+    CU_ASSERT_EQUAL(options_load_printed(&f.options, path, &f.error), RESULT_OK);
+    write_file("a.ini", "[crawl]\n; command line\nspeed = 4\n");
+    CU_ASSERT_EQUAL(options_load_printed(&f.options, path, &f.error), RESULT_INVALID);
+    CU_ASSERT_TRUE(complained(&f, "option 'crawl.speed' is gone: crawl.pages does it"));
+    CU_ASSERT_EQUAL(load(&f, "[crawl]\n; default\nspeed = 3\n"), RESULT_INVALID);
+    CU_ASSERT_TRUE(complained(&f, "option 'crawl.speed' is gone"));
+    tear_down(&f);
+}
+
 static void what_is_printed_loads_again(void)
 {
     Fixture f;
@@ -565,4 +584,6 @@ UNIT_MAIN("options", {"defaults come from the table", defaults_come_from_the_tab
           {"changes of sites are told one by one", changes_of_sites_are_told_one_by_one},
           {"the environment is read", the_environment_is_read},
           {"one identity is picked", one_identity_is_picked},
+          {"options that are gone do not hold an old directory up",
+           options_that_are_gone_do_not_hold_an_old_directory_up},
           {"what is printed loads again", what_is_printed_loads_again})

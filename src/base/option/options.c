@@ -166,12 +166,9 @@ static const OptionSpec *nearest(const Options *options, const char *name)
         size_t n = strlen(option_name(&full, &options->specs[i]));
         bool is_same = strcmp(options->specs[i].key, key) == 0;
         bool is_far = n > length + most || length > n + most;
-        size_t d = 1;
-        if (!is_same) {
-            d = is_far ? SIZE_MAX : option_distance(name, full.text);
-        }
-        if (d < best_distance) {
-            best_distance = d;
+        size_t edits = is_far ? SIZE_MAX : option_distance(name, full.text);
+        if ((is_same ? 1 : edits) < best_distance) {
+            best_distance = is_same ? 1 : edits;
             best = &options->specs[i];
         }
     }
@@ -181,6 +178,12 @@ static const OptionSpec *nearest(const Options *options, const char *name)
 static void options_complain_unknown(const Options *options, const char *name, Buffer *error)
 {
     const OptionSpec *near = nearest(options, name);
+    for (const OptionGone *gone = options->gone; gone != NULL && gone->name != NULL; gone++) {
+        if (strcmp(gone->name, name) == 0) {
+            (void)buffer_printf(error, "option '%s' is gone: %s", name, gone->instead);
+            return;
+        }
+    }
     (void)buffer_printf(error, "unknown option '%s'", name);
     if (near != NULL) {
         (void)buffer_printf(error, ", did you mean '%s.%s'?", near->section, near->key);
@@ -703,7 +706,9 @@ static void options_ini_flush(IniFile *file)
         char name[256];
         (void)snprintf(name, sizeof name, "%s.%s", file->section, file->key);
         complain_twice(file, name);
-        rc = options_set(file->options, name, value, origin, &message);
+        bool is_left = file->origin != NULL && strcmp(file->origin, "default") == 0 &&
+                       options_find(file->options, name) == NULL;
+        rc = is_left ? RESULT_OK : options_set(file->options, name, value, origin, &message);
     }
     if (rc != RESULT_OK) {
         (void)buffer_printf(file->error, "%s: %s\n", origin, buffer_string(&message));

@@ -25,6 +25,12 @@ typedef struct OptionSite {
     OptionValue value;
 } OptionSite;
 
+/* An option that earlier programs had. */
+typedef struct OptionGone {
+    const char *name;    /* "section.key"; NULL: the end of a list */
+    const char *instead; /* what does the same now */
+} OptionGone;
+
 typedef struct Options {
     const OptionSpec *specs;
     size_t n_specs;
@@ -35,6 +41,7 @@ typedef struct Options {
     size_t n_sites;
     OptionSite *identities; /* their patterns are names */
     size_t n_identities;
+    const OptionGone *gone; /* borrowed; NULL: none */
 } Options;
 
 /* Fills values with the defaults. RESULT_MEMORY. */
@@ -48,7 +55,7 @@ Result options_set(Options *options, const char *name, const char *text, const c
  * each; RESULT_INVALID when there was any, RESULT_NOT_FOUND or RESULT_IO when it cannot be read. */
 Result options_load(Options *options, const char *path, Buffer *error);
 /* The same for a file that options_print has written: the remark before each value is where it
- * comes from, and is kept. */
+ * comes from, and is kept. A default of an option that is gone is passed over. */
 Result options_load_printed(Options *options, const char *path, Buffer *error);
 /* Reads the environment's RAGNO_SECTION_KEY variables. One that names no option is a warning in
  * error
