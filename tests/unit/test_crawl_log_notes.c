@@ -43,7 +43,7 @@ static void write_log(const char *folder)
             fetch->request.as_origin = strdup("http://b.test");
             fetch->request.check = true;
             fetch->answer.tls.verdict = TLS_EXPIRED;
-            fetch->answer.cut = CUT_TYPE;
+            fetch->answer.cut = CUT_FILTER;
             fetch->answer.usage.denied = 1;
             (void)snprintf(fetch->answer.price, sizeof fetch->answer.price, "USD 0.01");
             page->verdict.refused_hooks = ~0u;
