@@ -1,5 +1,6 @@
 """`ragno verify` on damaged copies of a crawl that was interrupted: it finds what is wrong, --repair
 mends it, --refetch has lost pages fetched again, and the crawl goes on to the end it would have had."""
+import fcntl
 import glob
 import gzip
 import http.server
@@ -181,6 +182,7 @@ def damages(report, path):
         broken_pages(report, original, copy)
         unreadable(report, web, original, copy)
         no_database(report, web, original, copy)
+        two_at_once(report, original)
         settings(report, web, original, copy)
         in_use(report, web, path + "/used")
         threads_take_faults(report, web, path + "/threads")
@@ -251,6 +253,17 @@ def settings(report, web, original, copy):
     os.unlink(copy + "/config.ini")
     result = harness.crawl(web, copy, "-c", "/dev/null", "--max-pages", "202", timeout=30)
     report.equal("and goes on with settings that are given", result.returncode, 14)
+
+
+def two_at_once(report, copy):
+    """A second verify would take away files of the first: it waits for its turn."""
+    folder = os.open(copy + "/warc", os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)  # as a verify that goes on
+    result = harness.run([f"{harness.OUT}/ragno", "verify", copy])
+    os.close(folder)
+    report.check("a verify beside another is refused, once", result.returncode == 17 and
+                 (result.stdout + result.stderr).count("another ragno verify") == 1 and
+                 not result.stdout, f"exit {result.returncode}: {result.stdout} {result.stderr}")
 
 
 def in_use(report, web, directory):

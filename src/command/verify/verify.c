@@ -1,9 +1,11 @@
 #include "command/verify/verify.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/memory/bits.h"
@@ -227,11 +229,20 @@ static Result verify_all(Verify *verify)
     return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? verify_database(verify) : rc;
 }
 
-/* Opens the lock of the directory for a repair. */
-static Result verify_lock(const VerifyOptions *options, CrawlStore *store)
+/* Locks the folder of the WARC files, in which another verify has files of the same names, and for
+ * a repair the directory. *folder: a descriptor to be closed, or -1. */
+static Result verify_lock(const Verify *verify, CrawlStore *store, int *folder)
 {
+    const VerifyOptions *options = verify->options;
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     *store = (CrawlStore){.lock = -1};
+    *folder = open(verify->warc_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*folder >= 0 && flock(*folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        (void)buffer_printf(&error, "%s: another ragno verify is at work here; wait for its end",
+                            options->directory);
+        (void)exit_status_tell("verify", RESULT_LOCKED, &error);
+        return RESULT_LOCKED;
+    }
     if (!options->repair || access(options->directory, F_OK) != 0) {
         return RESULT_OK;
     }
@@ -251,8 +262,9 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     buffer_init(&verify.line, BUFFER_NO_LIMIT);
     buffer_init(&verify.url, BUFFER_NO_LIMIT);
     buffer_init(&verify.moved, BUFFER_NO_LIMIT);
-    Result rc = verify_lock(&options, &store);
+    int folder;
     verify.warc_directory = file_path(&warc, "%s/warc", options.directory);
+    Result rc = verify_lock(&verify, &store, &folder);
     if (rc == RESULT_OK) {
         rc = verify_all(&verify);
     }
@@ -271,6 +283,7 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     }
     (void)page_db_delete(verify.db);
     crawl_store_close(&store);
+    file_close_fd(folder);
     free(verify.captured);
     free(verify.stored);
     map_destroy(&verify.originals);

@@ -31,17 +31,19 @@
  * length of which the file of a running crawl grows.
  * Memory: seven bits for each page, 17 bytes for each host, and the sorter's.
  *
- * Owns: with --repair the lock of the directory.
+ * Owns: the lock of the folder of WARC files, in which two at once would take each other's files;
+ * with --repair the lock of the directory.
  * Threads: main.
- * Errors: exit status 0 no problem; 1 problems; 2 usage; 3 cannot be read; 17 in use (--repair). */
+ * Errors: exit status 0 no problem; 1 problems; 2 usage; 3 cannot be read; 17 in use: by
+ * another verify, or by a crawl (--repair). */
 #pragma once
 
 #include "command/verify/verify_run.h"
 
-/* RESULT_OK when everything could be looked at, whatever was found. RESULT_LOCKED: a repair of what
- * is in use; standard error says by whom. */
+/* RESULT_OK when everything could be looked at, whatever was found. RESULT_LOCKED: another verify
+ * is at work there, or a repair of what is in use; standard error says by whom. */
 Result verify_directory(const VerifyOptions *options, VerifyCounts *counts);
 
 /* `ragno verify DIR [--repair|--refetch]`: exit status 0 no problem, 1 problems,
- * 2 usage, 3 cannot be read, 17 in use by a crawl (--repair). */
+ * 2 usage, 3 cannot be read, 17 in use by another verify, or by a crawl (--repair). */
 int verify_main(int argc, char **argv);
