@@ -28,6 +28,8 @@ static void rules_get_a_normal_form(void)
         {"2001:DB8::/32", "2001:db8::/32"},
         {"HTTP://Example.org:80/a", "http://example.org/a"},
         {"https://example.org", "https://example.org/"},
+        {"https://example.org./a/b", "https://example.org/a/b"},
+        {"https://./", "https://./"},
         {"https://example.org/a*.pdf", "https://example.org/a*.pdf"},
         {"https://[2001:DB8::0:1]/A", "https://[2001:db8::1]/A"},
         {"https://[ab].example/A", "https://[ab].example/A"},

@@ -178,12 +178,14 @@ static Result append_parsed(const char *rule, DenialKind kind, Buffer *out, Buff
     if (rc == RESULT_INVALID || (rc == RESULT_OK && kind == DENIAL_NAME && !is_name)) {
         rc =
             denials_complain(rule, kind == DENIAL_NAME ? "no host" : "no http or https URL", error);
-    } else if (rc == RESULT_OK && kind == DENIAL_NAME) {
-        size_t length = url.host_end - url.host_start;
-        length -= length > 1 && url.href[url.host_end - 1] == '.';
-        rc = buffer_append(out, url.href + url.host_start, length);
     } else if (rc == RESULT_OK) {
-        rc = buffer_append(out, url.href, url.length);
+        size_t start = kind == DENIAL_NAME ? url.host_start : 0;
+        size_t end = url.host_end; /* without the dot of the root */
+        end -= end - url.host_start > 1 && url.href[end - 1] == '.';
+        rc = buffer_append(out, url.href + start, end - start);
+    }
+    if (rc == RESULT_OK && kind != DENIAL_NAME) {
+        rc = buffer_append(out, url.href + url.host_end, url.length - url.host_end);
     }
     url_destroy(&url);
     buffer_destroy(&text);
