@@ -1,6 +1,10 @@
 /* ragno: the words of the command line, and who serves them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command/audit_command.h"
 #include "command/backup/backup.h"
@@ -17,6 +21,7 @@
 #include "command/forget/forget.h"
 #include "command/identity_command.h"
 #include "command/import/import_command.h"
+#include "crawl/exit_status.h"
 #include "crawl/fault.h"
 #include "command/plan/plan.h"
 #include "command/rank.h"
@@ -126,8 +131,39 @@ static int main_run(int argc, char **argv)
     return crawl_main(argc, argv);
 }
 
+/* What is opened later must not have the number of a standard stream that was closed, and be
+ * written over by what is said there: to say it, and to read, fails as before. */
+static void main_hold_streams(void)
+{
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            (void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
+/* No command succeeds whose answer was lost, whatever it printed it with. Who reads no further, as
+ * head does, is no error. */
+static int main_end_output(int status)
+{
+    struct pollfd reader = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    errno = 0;
+    bool was_written = fflush(stdout) == 0 && ferror(stdout) == 0;
+    if (was_written || status > EXIT_NEGATIVE) {
+        return status;
+    }
+    int error = errno;
+    if (error == EPIPE || (poll(&reader, 1, 0) > 0 && (reader.revents & POLLERR) != 0)) {
+        return status;
+    }
+    (void)fprintf(stderr, "ragno: standard output cannot be written: %s\n",
+                  error == 0 ? "some of it was lost" : strerror(error));
+    return EXIT_IO;
+}
+
 int main(int argc, char **argv)
 {
+    main_hold_streams();
     fault_install();
-    return fault_end(main_run(argc, argv));
+    return fault_end(main_end_output(main_run(argc, argv)));
 }

@@ -94,10 +94,6 @@ static int audit_command_run(AuditCommand *command, PageDB *db)
         (void)fputs(requests.has_begun ? "\n" : "", stdout);
         (void)fwrite(buffer_string(&out), 1, out.length, stdout);
         status = audit_findings_total(&audit.findings) > 0 ? EXIT_NEGATIVE : 0;
-        if (fflush(stdout) != 0 || ferror(stdout)) {
-            (void)buffer_printf(&error, "standard output cannot be written");
-            rc = RESULT_IO;
-        }
     }
     audit_destroy(&audit);
     buffer_destroy(&out);

@@ -497,7 +497,7 @@ static int schedule_command_run(const FreqCommand *command, FreqScheduler *sch,
             (void)fprintf(stderr, "%llu pages are scheduled\n", (unsigned long long)n_pages);
         }
     }
-    if (code != freq_scheduler_error_ok || fflush(stdout) != 0) {
+    if (code != freq_scheduler_error_ok) {
         const char *words = error_message(sch->error);
         (void)fprintf(stderr, "ragno schedule: %s\n", words == NULL ? strerror(errno) : words);
         return EXIT_IO;

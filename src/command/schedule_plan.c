@@ -349,7 +349,7 @@ static int schedule_plan_run(Plan *plan, double visits_per_s)
     plan->mean_s = visits > 0 ? (double)plan->n / visits : plan->policy.default_s;
     expect_rates(plan);
     schedule_plan_tell(plan);
-    return fflush(stdout) == 0 ? 0 : EXIT_IO;
+    return 0;
 }
 
 int schedule_plan(int argc, char **argv)

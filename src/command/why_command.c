@@ -15,12 +15,10 @@ EMBED(why_usage, "src/command/why_command.txt");
 
 static int why_command_print(const Buffer *out, Result rc, int status)
 {
-    bool written =
-        fwrite(buffer_string(out), 1, out->length, stdout) == out->length && fflush(stdout) == 0;
-    if (rc != RESULT_OK || !written) {
-        (void)fprintf(stderr, "ragno why: %s\n",
-                      written ? result_name(rc) : "standard output cannot be written");
-        return written ? EXIT_INTERNAL : EXIT_IO;
+    (void)fwrite(buffer_string(out), 1, out->length, stdout);
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno why: %s\n", result_name(rc));
+        return EXIT_INTERNAL;
     }
     return status;
 }

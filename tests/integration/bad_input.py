@@ -254,6 +254,49 @@ def few_descriptors(report, path):
                  not os.path.exists(path + "/crawl"), f"{result.returncode} {result.stderr}")
 
 
+def closed_streams(report, path):
+    """Standard streams that are closed at the start: what is said there stands in no file of the crawl."""
+    def closed(*arguments):
+        return subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *arguments], timeout=60,
+                              check=False).returncode
+
+    def said():
+        found = []
+        for folder, _, names in os.walk(path + "/crawl"):
+            for name in names:
+                with open(os.path.join(folder, name), "rb") as file:
+                    held = file.read()
+                found += [name] if name != "ragno.log" and re.search(
+                    rb"ragno (db|verify|report)|stopped at|standard output|sum\t", held) else []
+        return found
+    with harness.Web(path, hosts=20, addresses=10, pages=300, skew=0, page_bytes=2000) as web:
+        code = closed(*harness.crawl_command(web, path + "/crawl", "--max-pages", "50", wait="1ms"))
+        report.check("a crawl without standard streams goes as it would", code == 14, f"exit {code}")
+        for words in (("db", path + "/crawl", "info"), ("verify", path + "/crawl", "--repair"),
+                      ("report", path + "/crawl")):
+            code = closed(RAGNO, *words)
+            report.check(f"ragno {words[0]} without them fails", code == 3, f"exit {code}")
+            report.equal("and writes into none of its files", said(), [])
+        code = harness.run([RAGNO, "verify", path + "/crawl"]).returncode
+        report.equal("which are whole", code, 0)
+        url = "http://h00000.web.test/"
+        for words in (("verify", path + "/crawl"), ("status", path + "/crawl"), ("help",),
+                      ("why", path + "/crawl", url), ("audit", path + "/crawl"),
+                      ("report", path + "/crawl"), ("plan", path + "/crawl"),
+                      ("consent", path + "/crawl", "h00000.web.test"),
+                      ("complaint", path + "/crawl", "h00000.web.test"),
+                      ("schedule", path + "/crawl", "plan"), ("db", path + "/crawl", "info")):
+            with open("/dev/full", "w") as full, open("/dev/null", "w") as nobody:
+                lost = subprocess.run([RAGNO, *words], stdout=full, stderr=subprocess.PIPE,
+                                      text=True, timeout=60, check=False)
+                heard = subprocess.run([RAGNO, *words], stdout=nobody, stderr=nobody, timeout=60,
+                                       check=False)
+            report.check(f"ragno {words[0]}: an answer that cannot be written is no success",
+                         lost.returncode == 3 and "standard output cannot be written" in lost.stderr
+                         and heard.returncode in (0, 1),
+                         f"exit {lost.returncode}, {heard.returncode}: {lost.stderr[-300:]}")
+
+
 if __name__ == "__main__":
-    harness.main(few_descriptors, command_line, check_and_start_agree, bad_seed_line, directories, disk_nearly_full, disk_full, log_disk_full,
+    harness.main(few_descriptors, closed_streams, command_line, check_and_start_agree, bad_seed_line, directories, disk_nearly_full, disk_full, log_disk_full,
                  no_name_server, reload_by_signal)

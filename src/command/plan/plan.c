@@ -75,10 +75,7 @@ static Result plan_crawl_tell(Plan *plan, const ForecastInput *input, bool is_ru
         rc = forecast_write(&forecast, input, &subject, json ? REPORT_AS_JSON : REPORT_AS_TEXT,
                             &out);
     }
-    if (rc == RESULT_OK &&
-        (fwrite(buffer_string(&out), 1, out.length, stdout) != out.length || fflush(stdout) != 0)) {
-        rc = RESULT_IO;
-    }
+    (void)fwrite(buffer_string(&out), 1, rc == RESULT_OK ? out.length : 0, stdout);
     buffer_destroy(&out);
     return rc;
 }

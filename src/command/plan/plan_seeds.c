@@ -400,7 +400,7 @@ static Result plan_verdicts_take_all(Look *look)
             sum_text(look, &sums);
         }
     }
-    return rc == RESULT_OK && fflush(stdout) != 0 ? RESULT_IO : rc;
+    return rc;
 }
 
 /* Of the crawl that view shows; config is what a crawl of the seeds would have. *all_open: nothing
