@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -131,10 +132,13 @@ static int main_run(int argc, char **argv)
     return crawl_main(argc, argv);
 }
 
-/* What is opened later must not have the number of a standard stream that was closed, and be
- * written over by what is said there: to say it, and to read, fails as before. */
-static void main_hold_streams(void)
+/* What its parent has left undone. What is opened later must not have the number of a standard
+ * stream that was closed, and be written over by what is said there: to say it, and to read, fails
+ * as before. Children are waited for, and a limit of a file's size is an error, not an end. */
+static void main_put_right(void)
 {
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)signal(SIGXFSZ, SIG_IGN);
     for (int fd = 0; fd < 3; fd++) {
         if (fcntl(fd, F_GETFD) < 0) {
             (void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
@@ -163,7 +167,7 @@ static int main_end_output(int status)
 
 int main(int argc, char **argv)
 {
-    main_hold_streams();
+    main_put_right();
     fault_install();
     return fault_end(main_end_output(main_run(argc, argv)));
 }

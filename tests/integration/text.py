@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 import zlib
@@ -185,7 +186,7 @@ def pdf(report, path):
                       A + "/broken.pdf": (200, kind, b"%PDF-1.4 and no more")}) as sites:
         sites.crawl(crawl, A + "/")
 
-    def run(*words, program=None):
+    def run(*words, program=None, before=None):
         env, folder = dict(os.environ), path + "/bin"
         if program is not None:
             os.makedirs(folder, exist_ok=True)
@@ -194,7 +195,8 @@ def pdf(report, path):
             os.chmod(folder + "/pdftotext", 0o755 if program else 0o644)
             env["PATH"] = folder + (":" + env["PATH"] if program else "")
         began = time.monotonic()
-        result = subprocess.run([f"{harness.OUT}/ragno", "export", crawl, "text", *words], capture_output=True, env=env, check=False)
+        result = subprocess.run([f"{harness.OUT}/ragno", "export", crawl, "text", *words], capture_output=True, env=env, check=False,
+                                preexec_fn=before)
         took, said = time.monotonic() - began, result.stderr.decode()
         lines = [json.loads(line) for line in result.stdout.decode().splitlines()]
         return {row["url"][len(A):]: row for row in lines if row["url"].endswith(".pdf")}, said, result.returncode, took
@@ -208,6 +210,9 @@ def pdf(report, path):
         report.check("what failed is told", status == 0 and "1 PDF documents of which pdftotext made not all" in said, said)
     else:
         report.skip("texts of PDF documents", "poppler-utils is not installed")
+    found, _, status, took = run(program="exec cat\n", before=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    report.check("also where the parent ignores the ends of children", status == 0 and len(found) == 3 and took < 20,
+                 f"exit {status}, {took:.1f} s: {found}")
     found, said, status, _ = run(program="")
     report.equal("without pdftotext: documents, status, warnings", [set(found), status, said.count("PDF documents are left out: pdftotext cannot be run")],
                  [set(), 0, 1])
