@@ -6,6 +6,7 @@ import gzip
 import http.server
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -183,6 +184,7 @@ def damages(report, path):
         unreadable(report, web, original, copy)
         no_database(report, web, original, copy)
         two_at_once(report, original)
+        read_only(report, original)
         settings(report, web, original, copy)
         in_use(report, web, path + "/used")
         threads_take_faults(report, web, path + "/threads")
@@ -264,6 +266,28 @@ def two_at_once(report, copy):
     report.check("a verify beside another is refused, once", result.returncode == 17 and
                  (result.stdout + result.stderr).count("another ragno verify") == 1 and
                  not result.stdout, f"exit {result.returncode}: {result.stdout} {result.stderr}")
+
+
+READERS = (("db", "info"), ("verify",), ("status",), ("report",), ("audit",), ("plan",), ("export", "pages"),
+           ("export", "text"), ("consent", "h00000.web.test"), ("complaint", "h00000.web.test"),
+           ("why", "http://h00000.web.test/"), ("rank", "pagerank"), ("schedule", "plan"))
+
+
+def read_only(report, copy):
+    """A snapshot, to which nothing may be written: what only reads answers as it does elsewhere."""
+    def answers(prefix):
+        found = {}
+        for name, *words in READERS:
+            result = harness.run(prefix + [f"{harness.OUT}/ragno", name, copy, *words])
+            found[name, *words] = (result.returncode, re.sub(r"\d", "", result.stdout)[:2000], result.stderr[-200:])
+        return found
+    mount = ["unshare", "-m", "sh", "-c", 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" || exit 99; shift; exec "$@"', "sh", copy]
+    if os.getuid() != 0 or harness.run(mount + ["true"]).returncode != 0:
+        report.skip("a snapshot", "no mount here")
+        return
+    expected = answers([])
+    report.equal("of a snapshot each answer is the same", answers(mount), expected)
+    report.check("and verify is content", expected["verify",][0] == 0, expected["verify",])
 
 
 def in_use(report, web, directory):

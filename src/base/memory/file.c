@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <sys/random.h>
 
 #define PIECE_BYTES 65536u
@@ -270,6 +271,14 @@ bool file_name_ends_with(const char *name, const char *suffix)
 void file_remove(const char *path)
 {
     (void)file_go_through(path, true);
+}
+
+Result file_make_folder(Path *folder, const char *name)
+{
+    const char *parent = getenv("TMPDIR");
+    (void)file_path(folder, "%s/ragno-%s-XXXXXX",
+                    parent == NULL || *parent == '\0' ? "/tmp" : parent, name);
+    return mkdtemp(folder->text) == NULL ? result_of_errno(errno) : RESULT_OK;
 }
 
 double file_bytes(const char *path)

@@ -64,6 +64,8 @@ Result file_walk(const char *path, Result (*visit)(void *context, const char *na
 bool file_name_ends_with(const char *name, const char *suffix);
 /* Removes a file, or a folder with all that is in it; links are not followed. */
 void file_remove(const char *path);
+/* Makes a folder of this process, "ragno-NAME-" and six characters, in TMPDIR or /tmp. */
+Result file_make_folder(Path *folder, const char *name);
 /* What it takes on the disk: bytes of all blocks. */
 double file_bytes(const char *path);
 

@@ -174,8 +174,9 @@ static int import_command_run(ImportCommand *command, Config *config)
     Progress progress;
     ImportRun run = {.progress = &progress, .signal = &signal_seen};
     Result rc = sort_files(command, &run.total_bytes);
-    int status =
-        rc == RESULT_OK ? import_store_open(&run.store, command->directory, config) : EXIT_INTERNAL;
+    int status = rc == RESULT_OK
+                     ? import_store_open(&run.store, "import", command->directory, config)
+                     : EXIT_INTERNAL;
     if (status != 0) {
         return status;
     }

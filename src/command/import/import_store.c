@@ -298,7 +298,7 @@ static Result open_parts(ImportStore *import, const char *directory, Buffer *err
     return rc;
 }
 
-int import_store_open(ImportStore **out, const char *directory, Config *config)
+int import_store_open(ImportStore **out, const char *command, const char *directory, Config *config)
 {
     ImportStore *import = calloc(1, sizeof *import);
     Buffer error = {.limit = BUFFER_NO_LIMIT};
@@ -318,7 +318,7 @@ int import_store_open(ImportStore **out, const char *directory, Config *config)
         import = NULL;
     }
     *out = import;
-    int status = exit_status_tell("import", rc, &error);
+    int status = exit_status_tell(command, rc, &error);
     return status == EXIT_INTERNAL && rc != RESULT_MEMORY ? EXIT_IO : status;
 }
 

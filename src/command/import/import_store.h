@@ -54,8 +54,9 @@ typedef struct ImportTotals {
     uint64_t unruled; /* robots.txt for which there was no room */
 } ImportTotals;
 
-/* Exit status 0, or a line was said and nothing is open. Writes DIR/config.ini. */
-int import_store_open(ImportStore **store, const char *directory, Config *config);
+/* Exit status 0, or a line was said, of the command, and nothing is open. Writes DIR/config.ini. */
+int import_store_open(ImportStore **store, const char *command, const char *directory,
+                      Config *config);
 /* Finishes the archive. The exit status of what failed meanwhile, or 0. */
 int import_store_close(ImportStore *store);
 

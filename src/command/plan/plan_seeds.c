@@ -532,19 +532,6 @@ static bool has_ended(int status)
            status == EXIT_SIGNAL || status == EXIT_FORCED;
 }
 
-/* The folder of the dry run, in TMPDIR. */
-static int plan_seeds_make_folder(Path *folder)
-{
-    const char *parent = getenv("TMPDIR");
-    (void)file_path(folder, "%s/ragno-plan-XXXXXX",
-                    parent == NULL || *parent == '\0' ? "/tmp" : parent);
-    if (mkdtemp(folder->text) == NULL) {
-        (void)fprintf(stderr, "ragno plan: %s cannot be made (TMPDIR)\n", folder->text);
-        return EXIT_IO;
-    }
-    return 0;
-}
-
 int plan_seeds(const PlanSeeds *seeds, const CheckOptions *options, bool json)
 {
     Config as_asked; /* what a crawl would have */
@@ -558,8 +545,9 @@ int plan_seeds(const PlanSeeds *seeds, const CheckOptions *options, bool json)
     if (status == 0) {
         status = plan_seeds_change(&dry);
     }
-    if (status == 0) {
-        status = plan_seeds_make_folder(&folder);
+    if (status == 0 && file_make_folder(&folder, "plan") != RESULT_OK) {
+        (void)fprintf(stderr, "ragno plan: %s cannot be made (TMPDIR)\n", folder.text);
+        status = EXIT_IO;
     }
     if (status == 0) {
         status = plan_seeds_crawl(seeds, &dry, folder.text);

@@ -257,7 +257,7 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     options.repair = options.repair || options.refetch;
     Verify verify = {.options = &options, .counts = counts};
     *counts = (VerifyCounts){.files = 0};
-    Path warc;
+    Path warc, scratch;
     CrawlStore store;
     buffer_init(&verify.line, BUFFER_NO_LIMIT);
     buffer_init(&verify.url, BUFFER_NO_LIMIT);
@@ -265,8 +265,18 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     int folder;
     verify.warc_directory = file_path(&warc, "%s/warc", options.directory);
     Result rc = verify_lock(&verify, &store, &folder);
+    verify.scratch = verify.warc_directory;
+    bool is_elsewhere = rc == RESULT_OK && !options.repair && folder >= 0 &&
+                        access(verify.warc_directory, W_OK) != 0; /* of a snapshot, of others */
+    if (is_elsewhere) {
+        rc = file_make_folder(&scratch, "verify");
+        verify.scratch = scratch.text;
+    }
     if (rc == RESULT_OK) {
         rc = verify_all(&verify);
+    }
+    if (is_elsewhere) {
+        (void)rmdir(scratch.text);
     }
     bool was_read = rc == RESULT_OK || counts->files + counts->problems > 0;
     if (counts->elsewhere > 0) {

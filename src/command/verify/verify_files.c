@@ -549,7 +549,6 @@ static Result verify_files_cut_tail(Verify *verify, const WarcFile *file, uint64
     return rc;
 }
 
-/* Temporary files live beside the WARC, where there is room for an index. */
 static Result verify_file(Verify *verify, const WarcFile *file)
 {
     Path journal, expected;
@@ -557,9 +556,8 @@ static Result verify_file(Verify *verify, const WarcFile *file)
     Tail tail = {.broken = false};
     uint64_t before = verify->counts->problems;
     uint64_t records = verify->counts->records;
-    (void)file_path(&expected, "%s/%s.expected", verify->warc_directory, file->name);
-    FILE *out =
-        fopen(file_path(&journal, "%s/%s.verify", verify->warc_directory, file->name), "wbe");
+    (void)file_path(&expected, "%s/%s.expected", verify->scratch, file->name);
+    FILE *out = fopen(file_path(&journal, "%s/%s.verify", verify->scratch, file->name), "wbe");
     Result rc = out == NULL ? result_of_errno(errno)
                             : warc_reader_open_in(&reader, verify->warc_directory, file->name);
     if (rc == RESULT_OK) {

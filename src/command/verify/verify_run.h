@@ -46,11 +46,13 @@ typedef struct Verify {
     const VerifyOptions *options;
     VerifyCounts *counts;
     const char *warc_directory;
-    bool beside;       /* a crawl had the directory when the database was opened */
-    PageDB *db;        /* NULL: there is none */
-    uint8_t *stored;   /* one bit per page: its answer was, before the committed end was read */
-    uint8_t *captured; /* one bit per page: it was found in the files */
-    uint8_t *told;     /* one bit per page: it was told as lost, with its file */
+    const char *scratch; /* where files of its own are: the same, or another when nothing may be
+                            written there */
+    bool beside;         /* a crawl had the directory when the database was opened */
+    PageDB *db;          /* NULL: there is none */
+    uint8_t *stored;     /* one bit per page: its answer was, before the committed end was read */
+    uint8_t *captured;   /* one bit per page: it was found in the files */
+    uint8_t *told;       /* one bit per page: it was told as lost, with its file */
     uint64_t n_pages;
     Buffer moved;           /* names of files that were moved away, each with its NUL */
     bool is_folder_missing; /* DIR/warc, and there were files */

@@ -307,7 +307,7 @@ static void render_command_summarize(RenderCommand *command)
 
 static int render_command_run(RenderCommand *command)
 {
-    int status = import_store_open(&command->store, command->directory, &command->config);
+    int status = import_store_open(&command->store, "render", command->directory, &command->config);
     if (status != 0) {
         return status;
     }
