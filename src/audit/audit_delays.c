@@ -86,8 +86,9 @@ static Result audit_changes_take_change(AuditChanges *changes, LogText text, Wal
     return rc;
 }
 
-static Result audit_changes_take_line(Reading *reading, const char *line, size_t length)
+static Result audit_changes_take_line(void *context, const char *line, size_t length)
 {
+    Reading *reading = context;
     AuditChanges *changes = reading->changes;
     LogText event;
     WallTime time;
@@ -136,18 +137,11 @@ static Result audit_changes_take_line(Reading *reading, const char *line, size_t
 /* RESULT_MEMORY. The changes are to be destroyed in any case. */
 static Result audit_changes_read(AuditChanges *changes, const char *directory)
 {
-    const char *line = NULL;
-    size_t length = 0;
-    LogReader *reader = NULL;
     Reading reading = {.changes = changes};
     Path path;
     *changes = (AuditChanges){.n = 0};
-    Result rc = log_reader_open(&reader, file_path(&path, "%s/ragno.log", directory));
-    while (rc == RESULT_OK && log_reader_next(reader, &line, &length)) {
-        rc = audit_changes_take_line(&reading, line, length);
-    }
-    log_reader_close(reader);
-    return rc == RESULT_MEMORY ? rc : RESULT_OK;
+    return log_reader_each(file_path(&path, "%s/ragno.log", directory), audit_changes_take_line,
+                           &reading, NULL);
 }
 
 /* Whether a host ("http://h") was to be asked at once, by an order of this time. */

@@ -255,7 +255,8 @@ Result audit_write(const Audit *audit, ReportForm form, Buffer *out)
     audit_tell_doubts(audit, to);
     report_fact(to, "breaches", total > 0 ? "breaches" : NULL, REPORT_COUNT(total));
     if (total == 0) {
-        report_note(to, NULL, "no breach");
+        report_note(to, NULL, "no breach%s",
+                    log_reader_problem(audit->reader) == NULL ? "" : " in what could be read");
     }
     return report_writer_end(to);
 }

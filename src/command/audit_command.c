@@ -93,7 +93,8 @@ static int audit_command_run(AuditCommand *command, PageDB *db)
     if (rc == RESULT_OK) {
         (void)fputs(requests.has_begun ? "\n" : "", stdout);
         (void)fwrite(buffer_string(&out), 1, out.length, stdout);
-        status = audit_findings_total(&audit.findings) > 0 ? EXIT_NEGATIVE : 0;
+        status = log_reader_problem(audit.reader) == NULL ? 0 : EXIT_IO;
+        status = audit_findings_total(&audit.findings) > 0 ? EXIT_NEGATIVE : status;
     }
     audit_destroy(&audit);
     buffer_destroy(&out);

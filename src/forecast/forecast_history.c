@@ -84,17 +84,16 @@ void forecast_history_take(ForecastHistory *history, const char *line, size_t le
     }
 }
 
+static Result forecast_history_take_line(void *history, const char *line, size_t length)
+{
+    forecast_history_take(history, line, length);
+    return RESULT_OK;
+}
+
 Result forecast_history_read(ForecastHistory *history, const char *directory)
 {
-    LogReader *reader = NULL;
     Path path;
-    const char *line = NULL;
-    size_t length = 0;
     forecast_history_begin(history);
-    Result rc = log_reader_open(&reader, file_path(&path, "%s/status.log", directory));
-    while (rc == RESULT_OK && log_reader_next(reader, &line, &length)) {
-        forecast_history_take(history, line, length);
-    }
-    log_reader_close(reader);
-    return rc == RESULT_MEMORY ? rc : RESULT_OK;
+    return log_reader_each(file_path(&path, "%s/status.log", directory), forecast_history_take_line,
+                           history, NULL);
 }

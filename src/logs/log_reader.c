@@ -112,6 +112,13 @@ static Result log_reader_list_files(LogReader *reader, const char *base)
         errno = ENOENT;
         return RESULT_NOT_FOUND;
     }
+    for (size_t i = 0; rc == RESULT_OK && i < reader->n_files; i++) {
+        Path path;
+        (void)file_path(&path, "%s%s", reader->directory, reader->files[i].name);
+        if (access(path.text, R_OK) != 0 && errno != ENOENT) { /* else it was rotated meanwhile */
+            return result_of_errno(errno);
+        }
+    }
     if (rc == RESULT_OK) {
         qsort(reader->files, reader->n_files, sizeof *reader->files, by_order);
     }
@@ -210,7 +217,7 @@ static void note_problem(LogReader *reader, const char *name)
 {
     if (reader->problem.length == 0) {
         (void)buffer_printf(
-            &reader->problem, "%s/%s cannot be read to its end: %s", reader->directory, name,
+            &reader->problem, "%s%s cannot be read to its end: %s", reader->directory, name,
             errno == EBADMSG ? "its compression is damaged or cut off" : strerror(errno));
     }
 }
@@ -220,7 +227,7 @@ static bool open_next(LogReader *reader)
     while (!reader->is_open && reader->next_file < reader->n_files) {
         const char *name = reader->files[reader->next_file++].name;
         Path path;
-        (void)file_path(&path, "%s/%s", reader->directory, name);
+        (void)file_path(&path, "%s%s", reader->directory, name);
         reader->is_open = open_source(&reader->source, path.text) == RESULT_OK;
         if (!reader->is_open) {
             note_problem(reader, name);
@@ -310,7 +317,7 @@ Result log_reader_open(LogReader **out, const char *path)
     const char *slash = strrchr(path, '/');
     reader->source.fd = -1;
     buffer_init(&reader->problem, 4096);
-    reader->directory = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+    reader->directory = slash == NULL ? strdup("./") : strndup(path, (size_t)(slash - path) + 1);
     reader->block = malloc(LINE_LIMIT + BLOCK_BYTES);
     Result rc = reader->directory == NULL || reader->block == NULL ? RESULT_MEMORY : RESULT_OK;
     if (rc == RESULT_OK) {
@@ -394,4 +401,25 @@ const char *log_reader_name(const LogReader *reader, unsigned file)
 const char *log_reader_problem(const LogReader *reader)
 {
     return reader->problem.length == 0 ? NULL : buffer_string(&reader->problem);
+}
+
+Result log_reader_each(const char *path, LogTake *take, void *context, Buffer *problem)
+{
+    LogReader *reader = NULL;
+    const char *line = NULL;
+    size_t length = 0;
+    Result opened = log_reader_open(&reader, path);
+    const char *why = opened == RESULT_OK ? NULL : strerror(errno);
+    Result rc = opened == RESULT_NOT_FOUND ? RESULT_OK : opened;
+    while (rc == RESULT_OK && reader != NULL && log_reader_next(reader, &line, &length)) {
+        rc = take(context, line, length);
+    }
+    if (problem != NULL && why != NULL) {
+        (void)buffer_printf(problem, "%s%s: %s", problem->length > 0 ? "; " : "", path, why);
+    } else if (problem != NULL && log_reader_problem(reader) != NULL) {
+        (void)buffer_printf(problem, "%s%s", problem->length > 0 ? "; " : "",
+                            log_reader_problem(reader));
+    }
+    log_reader_close(reader);
+    return rc;
 }

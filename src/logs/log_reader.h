@@ -6,20 +6,20 @@
  * Owns: its files and one buffer; memory does not grow with the logs.
  * Threads: one. The crawl may be writing at the same time: a line whose end is not written yet is
  * not returned.
- * Errors: a file that cannot be read to its end does not end the reading; log_reader_problem
- * describes the first such file. */
+ * Errors: a file that may not be read is one of opening; one that cannot be read to its end, such
+ * as a damaged .gz, does not end the reading: log_reader_problem describes the first such file. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/core/result.h"
+#include "base/memory/buffer.h"
 
 typedef struct LogReader LogReader;
 
-/* Opens the log at path. RESULT_NOT_FOUND: neither it nor a predecessor is there; RESULT_IO (errno
- * is set), RESULT_MEMORY. */
+/* Opens the log at path. RESULT_NOT_FOUND: neither it nor a predecessor is there; RESULT_IO: one of
+ * them may not be read (errno is set); RESULT_MEMORY. */
 Result log_reader_open(LogReader **reader, const char *path);
 /* Opens the log without its predecessors, `bytes` before its end. The first line, which may be cut
  * there, is left out. Errors as log_reader_open. */
@@ -40,3 +40,9 @@ bool log_reader_is_cut(const LogReader *reader);
 const char *log_reader_name(const LogReader *reader, unsigned file);
 /* NULL, or a sentence about the first file that could not be read to its end. */
 const char *log_reader_problem(const LogReader *reader);
+
+/* Reads a log whole: take has each line, until it does not return RESULT_OK, which is returned. A
+ * log that is not there has none. problem, unless NULL, has a sentence added about what is missing:
+ * the log, or what log_reader_problem says. Errors as log_reader_open. */
+typedef Result LogTake(void *context, const char *line, size_t length);
+Result log_reader_each(const char *path, LogTake *take, void *context, Buffer *problem);

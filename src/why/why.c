@@ -1,5 +1,6 @@
 #include "why/why.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,18 +100,11 @@ static void why_trail_take_line(Search *search, const char *bytes, size_t length
     }
 }
 
-static Result why_trail_open_log(LogReader **reader, const char *directory, const char *name,
-                                 size_t bytes)
-{
-    Path path;
-    (void)file_path(&path, "%s/%s", directory, name);
-    return bytes == 0 ? log_reader_open(reader, path.text)
-                      : log_reader_open_tail(reader, path.text, bytes);
-}
-
 /* "URL STATUS RULE DEPTH REFERRER" */
-static void take_skipped(WhyTrail *trail, LogText url, const char *bytes, size_t length)
+static void take_skipped(Search *search, const char *bytes, size_t length)
 {
+    WhyTrail *trail = search->trail;
+    LogText url = search->url;
     LogText column[4] = {{NULL, 0}};
     int64_t status = 0;
     size_t at = url.length + 1;
@@ -134,15 +128,39 @@ static void take_skipped(WhyTrail *trail, LogText url, const char *bytes, size_t
     trail->skipped_on = log_text_is(column[3], "-") ? NULL : why_trail_copy_of(column[3]);
 }
 
-/* Reads DIR/crawl.log and DIR/skipped.log for what they say of url, whose host is origin. bytes: as
- * WhySources.log_bytes. To be destroyed in any case. */
-static Result why_trail_read(WhyTrail *trail, const char *directory, const char *url,
-                             const char *origin, size_t bytes)
+/* bytes: how much of its end is read; 0: all of it. */
+static Result why_trail_read_log(Search *search, const char *path, size_t bytes,
+                                 void (*take)(Search *search, const char *line, size_t length),
+                                 Buffer *error)
 {
-    Search search = {.trail = trail, .url = {url, strlen(url)}};
     LogReader *reader = NULL;
     const char *line = NULL;
     size_t length = 0;
+    Result rc =
+        bytes == 0 ? log_reader_open(&reader, path) : log_reader_open_tail(&reader, path, bytes);
+    if (rc == RESULT_NOT_FOUND) {
+        return RESULT_OK;
+    }
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "%s: %s", path, strerror(errno));
+        return rc;
+    }
+    while (log_reader_next(reader, &line, &length)) {
+        take(search, line, length);
+    }
+    search->trail->is_partial = search->trail->is_partial || log_reader_is_cut(reader) ||
+                                log_reader_problem(reader) != NULL;
+    log_reader_close(reader);
+    return RESULT_OK;
+}
+
+/* Reads DIR/crawl.log and DIR/skipped.log for what they say of url, whose host is origin. bytes: as
+ * WhySources.log_bytes. To be destroyed in any case. */
+static Result why_trail_read(WhyTrail *trail, const char *directory, const char *url,
+                             const char *origin, size_t bytes, Buffer *error)
+{
+    Search search = {.trail = trail, .url = {url, strlen(url)}};
+    Path path;
     LogText host = log_text_host((LogText){origin, strlen(origin)});
     *trail = (WhyTrail){.is_partial = false};
     buffer_init(&search.robots, BUFFER_NO_LIMIT);
@@ -151,22 +169,13 @@ static Result why_trail_read(WhyTrail *trail, const char *directory, const char 
     if (rc == RESULT_OK) {
         rc = buffer_printf(&search.name, "dns:%.*s", (int)host.length, host.bytes);
     }
-    if (rc == RESULT_OK &&
-        why_trail_open_log(&reader, directory, "crawl.log", bytes) == RESULT_OK) {
-        while (log_reader_next(reader, &line, &length)) {
-            why_trail_take_line(&search, line, length);
-        }
-        trail->is_partial = log_reader_is_cut(reader);
-        log_reader_close(reader);
-        reader = NULL;
+    if (rc == RESULT_OK) {
+        rc = why_trail_read_log(&search, file_path(&path, "%s/crawl.log", directory), bytes,
+                                why_trail_take_line, error);
     }
-    if (rc == RESULT_OK &&
-        why_trail_open_log(&reader, directory, "skipped.log", bytes) == RESULT_OK) {
-        while (log_reader_next(reader, &line, &length)) {
-            take_skipped(trail, search.url, line, length);
-        }
-        trail->is_partial = trail->is_partial || log_reader_is_cut(reader);
-        log_reader_close(reader);
+    if (rc == RESULT_OK) {
+        rc = why_trail_read_log(&search, file_path(&path, "%s/skipped.log", directory), bytes,
+                                take_skipped, error);
     }
     buffer_destroy(&search.robots);
     buffer_destroy(&search.name);
@@ -585,7 +594,7 @@ Result why_find(Why *why, const WhySources *sources, const char *url, Buffer *er
     }
     if (rc == RESULT_OK) {
         rc = why_trail_read(&why->trail, sources->directory, why->url, why->origin,
-                            sources->log_bytes);
+                            sources->log_bytes, error);
     }
     if (rc == RESULT_OK) {
         CdxjCapture capture;

@@ -476,7 +476,7 @@ void why_tell(const Why *why, WallTime now, ReportWriter *to)
         report_object_end(to);
     }
     if (why->trail.is_partial) {
-        report_note(to, NULL, "\nOnly the ends of the logs were read.");
+        report_note(to, NULL, "\nThe logs were not read whole.");
     }
     buffer_destroy(&sentence);
 }

@@ -177,6 +177,33 @@ def rotated(report, path, directory, found):
                  [found[k] for k in same])
 
 
+    damaged(report, other, lines)
+
+
+def damaged(report, other, lines):
+    """A log of which a part cannot be read proves nothing of that part, and no command is silent about it."""
+    url = lines[0].split()[3]
+    host = url.split("/")[2]
+    first = os.path.join(other, "crawl.log.2.gz")
+    with open(first, "r+b") as file:
+        file.truncate(os.path.getsize(first) // 2)
+    result = audit(other)
+    report.check("audit of a log that is cut off: what could be read", result.returncode == 3 and
+                 "no breach in what could be read" in result.stdout and "cut off" in result.stdout,
+                 f"exit {result.returncode}: {result.stdout[-300:]}")
+    result = run([f"{OUT}/ragno", "report", other])
+    report.check("report says so, too", "not counted here" in result.stdout and first in result.stdout,
+                 result.stdout[:600])
+    os.unlink(first)
+    os.symlink("crawl.log.2.gz", first)  # may be read by nobody, not even root
+    for words in (("audit",), ("report",), ("why", url), ("complaint", host), ("audit", "--host", host)):
+        result = run([f"{OUT}/ragno", words[0], other, *words[1:]])
+        report.check(f"{' '.join(words)}: a log that may not be read is an error",
+                     result.returncode == 3 and "symbolic links" in result.stderr,
+                     f"exit {result.returncode}: {result.stdout[-200:]} {result.stderr}")
+    os.unlink(first)
+
+
 def killed_and_resumed(report, path):
     """Through kills, the line that a kill cuts, and a rotation while it runs."""
     directory = os.path.join(path, "crawl")

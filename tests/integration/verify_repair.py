@@ -185,6 +185,7 @@ def damages(report, path):
         no_database(report, web, original, copy)
         two_at_once(report, original)
         read_only(report, original)
+        of_others(report, original)
         settings(report, web, original, copy)
         in_use(report, web, path + "/used")
         threads_take_faults(report, web, path + "/threads")
@@ -288,6 +289,27 @@ def read_only(report, copy):
     expected = answers([])
     report.equal("of a snapshot each answer is the same", answers(mount), expected)
     report.check("and verify is content", expected["verify",][0] == 0, expected["verify",])
+
+
+def of_others(report, copy):
+    """Who may read the files and not write lock.mdb is told so, and not that they are damaged."""
+    if os.getuid() != 0:
+        report.skip("a directory of others", "not root")
+        return
+    folder = copy
+    while folder != "/tmp" and len(folder) > 1:
+        os.chmod(folder, 0o755)
+        folder = os.path.dirname(folder)
+    for folder, _, names in os.walk(copy):
+        os.chmod(folder, 0o755)
+        for name in names:
+            os.chmod(os.path.join(folder, name), 0o644)
+    for words in (("db", copy, "info"), ("verify", copy), ("report", copy)):
+        result = subprocess.run([f"{harness.OUT}/ragno", *words], capture_output=True, text=True, user=65534, group=65534,
+                                extra_groups=[], timeout=60, check=False, env=dict(os.environ, TMPDIR="/tmp"))
+        said = result.stdout + result.stderr
+        report.check(f"ragno {words[0]} of another's crawl says what it needs", result.returncode == 3 and
+                     "be the user who crawls" in said and "damaged" not in said, f"exit {result.returncode}: {said}")
 
 
 def in_use(report, web, directory):

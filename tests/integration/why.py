@@ -110,7 +110,7 @@ def refusals_agree(report, directory):
 
 def waits(report, path):
     """Queued: beside the crawl, when it does not run, and to be visited again."""
-    answers = {A + "/": page("/1", "/2", "/3"), A + "/1": page(), A + "/2": page(), A + "/3": page()}
+    answers = {A + "/": page("/1", "/2", "/3"), A + "/1": page(text="one"), A + "/2": page(text="two"), A + "/3": page(text="three")}
     directory = os.path.join(path, "crawl")
     with Sites(path, answers) as sites:
         command = sites.command(directory, A + "/1", A + "/2", A + "/3", wait="1h")

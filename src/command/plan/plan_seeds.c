@@ -80,23 +80,30 @@ static Result take_refusal(PlanHosts *hosts, CrawlView *view, MDB_txn *txn,
     return map_put(&hosts->usage, map_key(index), hosts);
 }
 
+typedef struct PlanReading {
+    PlanHosts *hosts;
+    CrawlView *view;
+    MDB_txn *txn;
+} PlanReading;
+
+static Result plan_hosts_take_line(void *context, const char *text, size_t length)
+{
+    const PlanReading *reading = context;
+    CrawlLogLine line;
+    const char *why = NULL;
+    if (crawl_log_line_parse(text, length, &line, &why) != RESULT_OK) {
+        return RESULT_OK;
+    }
+    plan_hosts_take_address(reading->hosts, reading->view, reading->txn, &line);
+    return take_refusal(reading->hosts, reading->view, reading->txn, &line);
+}
+
 static Result read_log(PlanHosts *hosts, CrawlView *view, MDB_txn *txn)
 {
-    LogReader *reader = NULL;
+    PlanReading reading = {hosts, view, txn};
     Path path;
-    const char *text = NULL;
-    size_t length = 0;
-    Result rc = log_reader_open(&reader, file_path(&path, "%s/crawl.log", view->directory));
-    while (rc == RESULT_OK && log_reader_next(reader, &text, &length)) {
-        CrawlLogLine line;
-        const char *why = NULL;
-        if (crawl_log_line_parse(text, length, &line, &why) == RESULT_OK) {
-            plan_hosts_take_address(hosts, view, txn, &line);
-            rc = take_refusal(hosts, view, txn, &line);
-        }
-    }
-    log_reader_close(reader);
-    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    return log_reader_each(file_path(&path, "%s/crawl.log", view->directory), plan_hosts_take_line,
+                           &reading, NULL);
 }
 
 static Result read_hosts(PlanHosts *hosts, CrawlView *view, MDB_txn *txn, const Config *config)

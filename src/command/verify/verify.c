@@ -17,6 +17,7 @@
 #include "crawl/fault.h"
 #include "store/archive/capture_index.h"
 #include "store/check/lmdb_check.h"
+#include "store/pages/page_error.h"
 
 /* The database: opened, its file checked, and what it says about the archive. */
 
@@ -135,7 +136,7 @@ static Result open_database(Verify *verify, const char *path)
     if (code != page_db_error_ok) {
         const char *why = verify->db == NULL ? NULL : error_message(verify->db->error);
         verify_problem(verify, VERIFY_DATABASE, "cannot be opened: %s", why == NULL ? "?" : why);
-        return code == page_db_error_version ? RESULT_VERSION : RESULT_DAMAGED;
+        return page_db_result(code);
     }
     Result rc = verify_keys(verify);
     return rc == RESULT_OK ? snapshot(verify) : rc;
@@ -271,6 +272,9 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     if (is_elsewhere) {
         rc = file_make_folder(&scratch, "verify");
         verify.scratch = scratch.text;
+        if (rc != RESULT_OK) {
+            (void)fprintf(stderr, "ragno verify: %s cannot be made (TMPDIR)\n", scratch.text);
+        }
     }
     if (rc == RESULT_OK) {
         rc = verify_all(&verify);

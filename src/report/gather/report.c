@@ -97,14 +97,15 @@ static void report_log_take_request(ReportLog *log, const CrawlLogLine *line)
     }
 }
 
-static void report_log_take_line(ReportLog *log, const char *bytes, size_t length)
+static Result report_log_take_line(void *context, const char *bytes, size_t length)
 {
+    ReportLog *log = context;
     CrawlLogLine line;
     const char *why = NULL;
     log->lines++;
     if (crawl_log_line_parse(bytes, length, &line, &why) != RESULT_OK) {
         log->unreadable++;
-        return;
+        return RESULT_OK;
     }
     if (log->first.us == 0 || line.start.us < log->first.us) {
         log->first = line.start;
@@ -121,25 +122,18 @@ static void report_log_take_line(ReportLog *log, const char *bytes, size_t lengt
     } else {
         count_status(&log->refusals, &line, 0);
     }
+    return RESULT_OK;
 }
 
-Result report_log_read(ReportLog *log, const char *directory)
+Result report_log_read(ReportLog *log, const char *directory, Buffer *problem)
 {
-    LogReader *reader = NULL;
     Path path;
-    const char *line = NULL;
-    size_t length = 0;
-    *log = (ReportLog){.is_there = false};
+    *log = (ReportLog){.lines = 0};
     series_init(&log->pages_s, BUCKET_MS);
     series_init(&log->bytes_s, BUCKET_MS);
     series_init(&log->errors_s, BUCKET_MS);
-    Result rc = log_reader_open(&reader, file_path(&path, "%s/crawl.log", directory));
-    log->is_there = rc == RESULT_OK;
-    while (rc == RESULT_OK && log_reader_next(reader, &line, &length)) {
-        report_log_take_line(log, line, length);
-    }
-    log_reader_close(reader);
-    return rc == RESULT_MEMORY ? rc : RESULT_OK;
+    return log_reader_each(file_path(&path, "%s/crawl.log", directory), report_log_take_line, log,
+                           problem);
 }
 
 void report_log_destroy(ReportLog *log)
@@ -171,23 +165,23 @@ static void take_limit(ReportWatch *watch, const char *line, size_t length, doub
     }
 }
 
-static void report_watch_take_line(ReportWatch *watch, const char *line, size_t length,
-                                   double *run_cpu)
+static Result report_watch_take_line(void *context, const char *line, size_t length)
 {
+    ReportWatch *watch = context;
     WallTime time;
     if (!status_log_time(line, length, &time)) {
-        return;
+        return RESULT_OK;
     }
     int64_t ms = time.us / 1000;
     double elapsed = status_log_number(line, length, "elapsed_s", watch->elapsed_s);
     double cpu = status_log_number(line, length, "cpu_s", 0);
     LogText state = status_log_get(line, length, "state");
     watch->lines++;
-    if (watch->lines == 1 || cpu < *run_cpu) { /* cpu_s is that of one run */
+    if (watch->lines == 1 || cpu < watch->run_cpu_s) { /* cpu_s is that of one run */
         watch->runs++;
-        watch->cpu_s += *run_cpu;
+        watch->cpu_s += watch->run_cpu_s;
     }
-    *run_cpu = cpu;
+    watch->run_cpu_s = cpu;
     take_limit(watch, line, length, elapsed);
     watch->elapsed_s = elapsed;
     series_add(&watch->queued, ms, status_log_number(line, length, "urls_queued", 0));
@@ -196,27 +190,20 @@ static void report_watch_take_line(ReportWatch *watch, const char *line, size_t 
     size_t n = state.length < sizeof watch->state ? state.length : 0;
     memcpy(watch->state, state.length == 0 ? "" : state.bytes, n);
     watch->state[n] = '\0';
+    return RESULT_OK;
 }
 
-Result report_watch_read(ReportWatch *watch, const char *directory)
+Result report_watch_read(ReportWatch *watch, const char *directory, Buffer *problem)
 {
-    LogReader *reader = NULL;
     Path path;
-    const char *line = NULL;
-    size_t length = 0;
-    double run_cpu = 0;
-    *watch = (ReportWatch){.is_there = false};
+    *watch = (ReportWatch){.lines = 0};
     series_init(&watch->queued, BUCKET_MS);
     series_init(&watch->resident, BUCKET_MS);
     series_init(&watch->active, BUCKET_MS);
-    Result rc = log_reader_open(&reader, file_path(&path, "%s/status.log", directory));
-    watch->is_there = rc == RESULT_OK;
-    while (rc == RESULT_OK && log_reader_next(reader, &line, &length)) {
-        report_watch_take_line(watch, line, length, &run_cpu);
-    }
-    watch->cpu_s += run_cpu;
-    log_reader_close(reader);
-    return rc == RESULT_MEMORY ? rc : RESULT_OK;
+    Result rc = log_reader_each(file_path(&path, "%s/status.log", directory),
+                                report_watch_take_line, watch, problem);
+    watch->cpu_s += watch->run_cpu_s;
+    return rc;
 }
 
 void report_watch_destroy(ReportWatch *watch)
@@ -371,11 +358,13 @@ static Result report_read_counters(Report *report)
 Result report_gather(Report *report, const char *directory, PageDB *db, WallTime now, FILE *broken,
                      Buffer *error)
 {
-    *report = (Report){.directory = directory, .db = db, .made = now};
-    Result rc = report_complain(report_log_read(&report->log, directory), "crawl.log", error);
-    Result watched = report_watch_read(&report->watch, directory);
-    if (rc == RESULT_OK) {
-        rc = report_complain(watched, "status.log", error);
+    *report = (Report){
+        .directory = directory, .db = db, .made = now, .missing = {.limit = BUFFER_NO_LIMIT}};
+    Result rc = report_log_read(&report->log, directory, &report->missing);
+    Result watched = report_watch_read(&report->watch, directory, &report->missing);
+    rc = rc == RESULT_OK ? watched : rc;
+    if (rc != RESULT_OK) {
+        (void)buffer_append_string(error, buffer_string(&report->missing));
     }
     if (rc == RESULT_OK) {
         rc = report_complain(report_read_counters(report), "the counters", error);
@@ -393,6 +382,7 @@ Result report_gather(Report *report, const char *directory, PageDB *db, WallTime
 
 void report_destroy(Report *report)
 {
+    buffer_destroy(&report->missing);
     report_log_destroy(&report->log);
     report_watch_destroy(&report->watch);
     report_graph_destroy(&report->graph);

@@ -29,7 +29,6 @@ typedef struct ReportPage {
 } ReportPage;
 
 typedef struct ReportLog {
-    bool is_there;
     uint64_t lines;
     uint64_t unreadable;
     uint64_t requests;
@@ -62,9 +61,9 @@ typedef struct ReportLog {
     ReportPage slowest[REPORT_TOP];
 } ReportLog;
 
-/* Reads DIR/crawl.log and its predecessors. RESULT_OK also when there is none. RESULT_MEMORY. To be
- * destroyed in any case. */
-Result report_log_read(ReportLog *log, const char *directory);
+/* Reads DIR/crawl.log and its predecessors, as log_reader_each does. To be destroyed in any case.
+ */
+Result report_log_read(ReportLog *log, const char *directory, Buffer *problem);
 void report_log_destroy(ReportLog *log);
 
 /* Report watch: what status.log tells of a crawl.
@@ -75,7 +74,6 @@ void report_log_destroy(ReportLog *log);
  * Threads: one. */
 
 typedef struct ReportWatch {
-    bool is_there;
     uint64_t lines;
     uint64_t runs;   /* how often the crawl was started */
     Tally limits;    /* count: ms that each limit bound */
@@ -83,13 +81,14 @@ typedef struct ReportWatch {
     Series resident; /* bytes */
     Series active;   /* transfers */
     double elapsed_s;
-    double cpu_s;   /* of all runs */
+    double cpu_s; /* of all runs */
+    double run_cpu_s;
     char state[16]; /* last */
 } ReportWatch;
 
-/* Reads DIR/status.log and its predecessors. RESULT_OK also when there is none. RESULT_MEMORY. To
- * be destroyed in any case. */
-Result report_watch_read(ReportWatch *watch, const char *directory);
+/* Reads DIR/status.log and its predecessors, as log_reader_each does. To be destroyed in any case.
+ */
+Result report_watch_read(ReportWatch *watch, const char *directory, Buffer *problem);
 void report_watch_destroy(ReportWatch *watch);
 
 /* Report hosts: what the database tells of hosts.
@@ -145,6 +144,7 @@ typedef struct Report {
     ReportGraph graph;
     ReportLog log;
     ReportWatch watch;
+    Buffer missing; /* what of the logs could not be read; empty: nothing */
 } Report;
 
 /* Gathers the report of the crawl in directory. broken (may be NULL) gets a line for

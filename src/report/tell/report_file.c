@@ -166,10 +166,15 @@ static void tell_summary(Telling *tell)
     const CrawlTotals *totals = &report->totals;
     const ReportWatch *watch = &report->watch;
     report_section(tell->to, "Summary", NULL);
+    report_fact(tell->to, "missing", "not counted here",
+                REPORT_TEXT(report->missing.length > 0 ? buffer_string(&report->missing) : NULL));
+    report_fact(tell->to, "unreadable_lines",
+                log->unreadable > 0 ? "lines of crawl.log that cannot be read" : NULL,
+                REPORT_COUNT(log->unreadable));
     report_fact(tell->to, "first_request", "first request", REPORT_TIME(log->first));
     report_fact(tell->to, "last_answer", "last answer", REPORT_TIME(log->last));
     report_fact(tell->to, "state", watch->state[0] == '\0' ? NULL : "state",
-                REPORT_TEXT(watch->is_there ? watch->state : NULL));
+                REPORT_TEXT(watch->lines > 0 ? watch->state : NULL));
     if (report->has_totals) {
         double cpu_ms = greater_ms(totals->cpu_ms, watch->cpu_s);
         report_fact(tell->to, "elapsed_ms", "time crawling",

@@ -405,6 +405,12 @@ static int open_environment(PageDB *db, const PageDBOptions *options)
     if (rc == 0) {
         rc = mdb_env_set_assert(store->env, page_db_open_tell_broken);
     }
+    if (rc == EACCES && options->read_only) {
+        return page_db_fail(
+            db, page_db_error_invalid_path,
+            "no permission for crawl.mdb, in which who reads needs to write lock.mdb: "
+            "be the user who crawls, or read a copy of your own");
+    }
     if (rc != 0) {
         return page_db_fail_mdb(db, rc, db->path);
     }
