@@ -376,6 +376,29 @@ def slow_disk(report, path):
     through_machine(report, path, "disk", slow)
 
 
+def names_as_they_are(report, path):
+    """The machine's search domains and aliases, as in each pod of a cluster, make no other name of a host."""
+    hosts = ["foo", "h00003", "h00001.web.test"]
+    with open(path + "/aliases", "w") as file:
+        file.write("foo h00002.web.test\n")
+    with open(path + "/resolv.conf", "w") as file:
+        file.write("nameserver 127.0.0.1\nsearch web.test b.test\noptions ndots:5\n")
+    mount = ["unshare", "-m", "sh", "-c", 'mount --bind "$1" /etc/resolv.conf || exit 99; shift; exec "$@"', "sh", path + "/resolv.conf"]
+    if os.getuid() != 0 or harness.run(mount + ["true"]).returncode != 0:
+        mount = []  # LOCALDOMAIN says the same as `search`
+    with harness.Web(path, **SIZE) as web, NameServer(web.dns) as server:
+        with open(path + "/names.txt", "w") as file:
+            file.writelines(f"http://{host}/\n" for host in hosts)
+        command = harness.crawl_command(web, path + "/crawl", "--set", f"dns.servers=127.0.0.1:{server.port}", "--set",
+                                        "scope.depth=0", seeds=path + "/names.txt", wait="10ms")
+        env = dict(os.environ, HOSTALIASES=path + "/aliases", LOCALDOMAIN="web.test", RES_OPTIONS="ndots:5")
+        result = harness.run(mount + command, env=env)
+        report.check("the crawl ends", result.returncode == 0, f"exit {result.returncode}: {result.stderr[-300:]}")
+        report.equal("each name is asked as it is", sorted(server.asked), sorted(hosts))
+        web.stop()
+        report.equal("and only that of the web is fetched", {harness.url_of(r).split("/")[2] for r in web.requests()}, {hosts[2]})
+
+
 def one_dead_name_server(report, path):
     """One of two name servers is silent, then the other one: hosts do not pay for it."""
     directory = path + "/crawl"
@@ -419,5 +442,5 @@ def one_name_that_nobody_resolves(report, path):
 
 if __name__ == "__main__":
     harness.main(one_name_that_nobody_resolves, names_that_lie, names_that_are_silent, names_that_fail, gone_network, no_route,
-                 lost_route, lost_link, clock_steps, clock_between_runs, slow_disk, one_dead_name_server,
+                 lost_route, lost_link, clock_steps, clock_between_runs, slow_disk, names_as_they_are, one_dead_name_server,
                  standstill, no_descriptors, descriptors_run_out)

@@ -251,17 +251,21 @@ int name_servers_wait_ms(NameServers *servers)
 static Result open_channel(NameServers *servers, const ResolverOptions *options, unsigned tries,
                            ares_channel *channel)
 {
-    char lookups[] = "b"; /* DNS only: /etc/hosts is not the web's */
+    /* DNS only, and names as they are: the machine's /etc/hosts, search domains (resolv.conf,
+     * LOCALDOMAIN) and aliases (HOSTALIASES) are not the web's. ARES_FLAG_NOSEARCH alone is not
+     * heard by ares_getaddrinfo before c-ares 1.27. */
+    char lookups[] = "b";
     struct ares_options own = {
-        .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_STAYOPEN,
+        .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_STAYOPEN,
         .timeout = (int)options->timeout_ms,
         .tries = (int)tries,
         .lookups = lookups,
+        .ndomains = 0,
         .sock_state_cb = name_servers_on_socket,
         .sock_state_cb_data = servers,
     };
     int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS |
-               ARES_OPT_SOCK_STATE_CB;
+               ARES_OPT_DOMAINS | ARES_OPT_SOCK_STATE_CB;
 #ifdef ARES_OPT_QUERY_CACHE
     mask |= ARES_OPT_QUERY_CACHE; /* none: a canary (name_watch.h) would hear what it has heard */
 #endif
