@@ -16,9 +16,8 @@ rendering every page.
     render.memory_first, _last        memory of the browsers in the first and last quarter of render.mode = always, median
     render.ragno_first, _last         the same of ragno
     render.lost_to_hostile            part of all CPU of browsers that the hostile pages of tests/integration/render.py took
-                                      until 98 in a hundred turns of good pages had ended: each is on a host of its own, and
-                                      they are named before the bed
-    render.lost_to_hostile_at_last    the same until the last had: a page that takes seconds is tried behind them
+                                      until the last good page had ended, or until 98 in a hundred turns of good pages had
+                                      (_soon): each is on a host of its own, and they are named before the bed
 
 SCALE (0.1): of 2 000 plain pages; the applications have 245 in any case, every REFERENCE-th (1) of which is compared.
 PARTS: auto (the crawl), hostile (the same behind hostile pages), compare (recall, needs auto), small (two small applications by themselves), plain (SAMPLE (100) of the plain pages, with render.mode = always and
@@ -317,7 +316,7 @@ def part_hostile(bed, path, figures):
         web.server.__exit__()
     turns = [(BAD in url, s) for url, s in turns_of(directory)]
     good_turns = [n for n, (is_bad, _) in enumerate(turns) if not is_bad]
-    for name, last in (("", good_turns[len(good_turns) * 98 // 100 - 1]), ("_at_last", good_turns[-1])):
+    for name, last in (("_soon", good_turns[len(good_turns) * 98 // 100 - 1]), ("", good_turns[-1])):
         bad, good = (sum(s for is_bad, s in turns[:last + 1] if is_bad == kind) for kind in (True, False))
         crawls.put(f"render.lost_to_hostile{name}", bad / (bad + good), f"share, {bad:.1f} s beside {good:.1f} s of good pages")
     crawls.put("render.hostile_in_all", sum(s for is_bad, s in turns if is_bad), f"s for {len(web.hosts)} pages, to the end", 1)

@@ -216,6 +216,170 @@ static void a_trial_waits_for_looks_at_new_hosts_too(void)
     turns_destroy(&turns);
 }
 
+static void a_page_that_was_answered_goes_before_others_that_were_put_back(void)
+{
+    Turns turns;
+    turns_init(&turns, 10000);
+    (void)take(&turns, HOST + 1, PAGE + 1, TURN_DEAR, 0, 140);
+    (void)take(&turns, HOST, PAGE, TURN_ANSWERED, 140, 70);
+    CU_ASSERT_EQUAL(turns_place(&turns, HOST + 1, PAGE + 1), TURN_LATER);
+    CU_ASSERT_EQUAL(turns_place(&turns, HOST, PAGE), TURN_HOPEFUL);
+    CU_ASSERT_EQUAL(turns_place(&turns, HOST, PAGE + 2), TURN_HOPEFUL); /* and its host's others */
+    CU_ASSERT_FALSE(turns_may_begin(&turns, TURN_HOPEFUL, at_ms(300)));
+    Turn turn = turns_begin(&turns, HOST, PAGE, at_ms(2000));
+    CU_ASSERT_EQUAL(turn.cpu_ms, 1000);
+    CU_ASSERT_FALSE(turns_may_begin(&turns, TURN_LATER, at_ms(2500)));
+    turns_end(&turns, &turn, TURN_FRUITFUL, 600, at_ms(2600));
+    CU_ASSERT_EQUAL(turns_place(&turns, HOST, PAGE + 2), TURN_AT_ONCE); /* a trial was enough */
+    CU_ASSERT_EQUAL(turns.n_later, 0);
+    turns_destroy(&turns);
+}
+
+static void what_a_host_may_hope_for_doubles_until_it_brings_something(void)
+{
+    static const int64_t all[] = {1000, 2000, 4000, 10000};
+    for (int settles = 1; settles < 4; settles++) {
+        Turns turns;
+        turns_init(&turns, 10000);
+        (void)take(&turns, HOST, PAGE, TURN_ANSWERED, 0, 140);
+        for (int i = 0; i < settles; i++) {
+            CU_ASSERT_EQUAL(take(&turns, HOST, PAGE, TURN_ANSWERED, 0, all[i]).cpu_ms, all[i]);
+        }
+        Turn late = turns_begin(&turns, HOST, PAGE + 2, at_ms(0));
+        CU_ASSERT_EQUAL(late.cpu_ms, all[settles]);
+        CU_ASSERT_EQUAL(take(&turns, HOST, PAGE, TURN_FRUITFUL, 0, 1600).cpu_ms, all[settles]);
+        CU_ASSERT_EQUAL(turns_place(&turns, HOST, PAGE + 1), TURN_HOPEFUL);
+        turns_end(&turns, &late, TURN_ANSWERED, all[settles], at_ms(0)); /* it has all at last */
+        CU_ASSERT_EQUAL(take(&turns, HOST, PAGE + 1, TURN_FRUITFUL, 0, 3000).cpu_ms, 10000);
+        CU_ASSERT_EQUAL(take(&turns, HOST, PAGE + 2, TURN_DEAR, 0, 10000).cpu_ms, 10000);
+        CU_ASSERT_EQUAL(turns_place(&turns, HOST, PAGE + 3), TURN_IS_DEAR); /* which ends it */
+        CU_ASSERT_EQUAL(take(&turns, HOST, PAGE + 3, TURN_ANSWERED, 0, 1000).cpu_ms, 10000);
+        CU_ASSERT_EQUAL(turns_place(&turns, HOST, PAGE + 4), TURN_IS_DEAR);
+        turns_destroy(&turns);
+    }
+}
+
+/* What hopeful hosts take in vain is made up for before others that were put back have a turn. */
+static void hope_in_vain_is_owed(void)
+{
+    Turns turns;
+    turns_init(&turns, 10000);
+    save(&turns);
+    (void)take(&turns, HOST, PAGE, TURN_ANSWERED, 0, 200);
+    CU_ASSERT_TRUE(turns_may_begin(&turns, TURN_HOPEFUL, at_ms(200)));
+    (void)take(&turns, HOST, PAGE, TURN_ANSWERED, 200, 1000);
+    (void)take(&turns, HOST, PAGE, TURN_ANSWERED, 1200, 2000);
+    (void)take(&turns, HOST, PAGE, TURN_ANSWERED, 3200, 4000);
+    others(&turns, 7200, 80);
+    CU_ASSERT_FALSE(turns_may_begin(&turns, TURN_HOPEFUL, at_ms(7200)));
+    others(&turns, 7200, (int64_t)8000 * TURNS_SHARE);
+    CU_ASSERT_TRUE(turns_may_begin(&turns, TURN_HOPEFUL, at_ms(7200)));
+    turns_destroy(&turns);
+}
+
+/* ---- a model: one browser, and pages that all wait from the start; good ones load scripts ---- */
+
+#define WORLD_SMALL    700u /* good pages of ten hosts: 80 ms, more than the least glance */
+#define WORLD_HEAVY    8u   /* of one: 1 300 to 4 100 ms, in two rounds */
+#define WORLD_HOSTILE  42u  /* a host each: without end */
+#define WORLD_PAGES    (WORLD_SMALL + WORLD_HEAVY + WORLD_HOSTILE)
+#define WORLD_MOST_MS  10000
+#define WORLD_OVERTIME 50 /* ms: a page that is stopped costs so much more */
+
+typedef struct WorldPage {
+    uint32_t host;
+    int64_t needs_ms;
+    unsigned rounds; /* that are left */
+} WorldPage;
+
+typedef struct World {
+    Turns turns;
+    WorldPage pages[WORLD_PAGES];
+    unsigned n_good; /* that are left */
+    int64_t now_ms;
+    int64_t good_ms;
+    int64_t bad_ms; /* until the last good page had ended */
+} World;
+
+static bool world_is_hostile(const WorldPage *page)
+{
+    return page->host >= 1000;
+}
+
+/* where: which pages come first: 0 hostile ones, 1 good ones, 2 both by turns. */
+static void world_init(World *world, unsigned where)
+{
+    *world = (World){.n_good = WORLD_SMALL + WORLD_HEAVY};
+    turns_init(&world->turns, WORLD_MOST_MS);
+    for (unsigned i = 0; i < WORLD_PAGES; i++) {
+        WorldPage page = {.host = i % 10, .needs_ms = 80, .rounds = 1};
+        if (i >= WORLD_SMALL) {
+            page =
+                (WorldPage){.host = 100, .needs_ms = 1300 + (i - WORLD_SMALL) * 400, .rounds = 2};
+        }
+        if (i >= WORLD_SMALL + WORLD_HEAVY) {
+            page = (WorldPage){.host = 1000 + i, .needs_ms = INT64_MAX, .rounds = 1};
+        }
+        unsigned places[] = {WORLD_PAGES - 1 - i, i, i * 331 % WORLD_PAGES};
+        world->pages[places[where]] = page;
+    }
+}
+
+/* The next page, of those that may have a turn, or of all that are left. */
+static WorldPage *world_next(World *world, bool is_rest)
+{
+    for (int place = TURN_AT_ONCE; place < TURN_PLACES; place++) {
+        for (unsigned i = 0; i < WORLD_PAGES; i++) {
+            WorldPage *page = &world->pages[i];
+            if (page->rounds > 0 && turns_place(&world->turns, page->host, i) == (TurnPlace)place &&
+                (is_rest ||
+                 turns_may_begin(&world->turns, (TurnPlace)place, at_ms(world->now_ms)))) {
+                return page;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void world_turn(World *world, WorldPage *page)
+{
+    uint64_t index = (uint64_t)(page - world->pages);
+    Turn turn = turns_begin(&world->turns, page->host, index, at_ms(world->now_ms));
+    bool is_enough = turn.cpu_ms >= page->needs_ms;
+    int64_t took_ms = is_enough ? page->needs_ms : turn.cpu_ms + WORLD_OVERTIME;
+    bool has_hope = !world_is_hostile(page) && turn.cpu_ms < WORLD_MOST_MS;
+    TurnEnd stopped = has_hope ? TURN_ANSWERED : TURN_DEAR;
+    world->now_ms += took_ms;
+    turns_end(&world->turns, &turn, is_enough ? TURN_FRUITFUL : stopped, took_ms,
+              at_ms(world->now_ms));
+    if (world_is_hostile(page)) {
+        world->bad_ms += world->n_good > 0 ? took_ms : 0;
+    } else {
+        world->good_ms += took_ms;
+        world->n_good -= is_enough && page->rounds == 1;
+    }
+    page->rounds -= is_enough || turn.cpu_ms == WORLD_MOST_MS;
+}
+
+static void good_pages_lose_less_than_a_tenth_until_the_last_of_them(void)
+{
+    static World world;
+    for (unsigned where = 0; where < 3; where++) {
+        world_init(&world, where);
+        WorldPage *page = NULL;
+        unsigned n_turns = 0;
+        while (((page = world_next(&world, false)) != NULL ||
+                (page = world_next(&world, true)) != NULL) &&
+               n_turns++ < 3 * WORLD_PAGES) {
+            world_turn(&world, page);
+        }
+        CU_ASSERT_PTR_NULL(page); /* each has ended */
+        CU_ASSERT_EQUAL(world.n_good, 0);
+        CU_ASSERT_TRUE(world.bad_ms * 10 < world.bad_ms + world.good_ms);
+        turns_destroy(&world.turns);
+    }
+}
+
 static void a_page_that_no_browser_has_seen_changes_nothing(void)
 {
     Turns turns;
@@ -254,6 +418,13 @@ UNIT_MAIN("desk_jobs",
           {"a trial waits for looks at new hosts, too", a_trial_waits_for_looks_at_new_hosts_too},
           {"dear pages have all of it when no other comes",
            dear_pages_have_all_of_it_when_no_other_comes},
+          {"a page that was answered goes before others that were put back",
+           a_page_that_was_answered_goes_before_others_that_were_put_back},
+          {"what a host may hope for doubles until it brings something",
+           what_a_host_may_hope_for_doubles_until_it_brings_something},
+          {"hope in vain is owed", hope_in_vain_is_owed},
+          {"good pages lose less than a tenth until the last of them",
+           good_pages_lose_less_than_a_tenth_until_the_last_of_them},
           {"a page that no browser has seen changes nothing",
            a_page_that_no_browser_has_seen_changes_nothing},
           {"what is remembered is bounded", what_is_remembered_is_bounded})

@@ -22,9 +22,21 @@
 #define TURNS_TIMES 3 /* what pages usually take, for a glance */
 #define TURNS_FIRST 2 /* the same, of which nothing has come yet */
 
-/* What maps hold are addresses in here: credits of hosts, from -TURNS_BEST to TURNS_BEST, and what
- * was not enough for a page. */
-static char turns_credits[2 * TURNS_BEST + 1];
+/* What a host without credit may hope for: how much its next page has, in doublings of a trial. */
+typedef enum TurnsHope {
+    HOPE_NONE,
+    HOPE_TRIAL,
+    HOPE_TWICE,
+    HOPE_FOURFOLD,
+    HOPE_ALL, /* its pages bring something */
+    HOPE_OVER,
+    HOPES
+} TurnsHope;
+
+/* What maps hold are addresses in here: of hosts their hope and their credit, from -TURNS_BEST to
+ * TURNS_BEST, and what was not enough for a page. */
+#define TURNS_CREDITS (2 * TURNS_BEST + 1)
+static char turns_standings[HOPES * TURNS_CREDITS];
 static char turns_glanced;
 static char turns_tried;
 
@@ -34,10 +46,15 @@ static int64_t turns_part(const Turns *turns, int64_t part_ms)
     return part_ms * 2 < turns->most_ms ? part_ms : turns->most_ms;
 }
 
-int64_t turns_trial_ms(const Turns *turns)
+static int64_t turns_trial_ms(const Turns *turns)
 {
     int64_t tenth = turns->most_ms / 10;
     return turns_part(turns, tenth > TURNS_TRIAL ? tenth : TURNS_TRIAL);
+}
+
+bool turns_is_heavy(const Turns *turns, const Turn *turn, int64_t cpu_ms)
+{
+    return turn->cpu_ms > turns_trial_ms(turns) && cpu_ms > turns_trial_ms(turns);
 }
 
 /* What the account has, but what pages usually take in any case. */
@@ -66,8 +83,14 @@ void turns_destroy(Turns *turns)
 
 static int turns_credit(const Turns *turns, uint32_t host)
 {
-    const char *credit = map_get(&turns->hosts, map_key(host));
-    return credit == NULL ? 0 : (int)(credit - turns_credits) - TURNS_BEST;
+    const char *at = map_get(&turns->hosts, map_key(host));
+    return at == NULL ? 0 : (int)((at - turns_standings) % TURNS_CREDITS) - TURNS_BEST;
+}
+
+static TurnsHope turns_hope(const Turns *turns, uint32_t host)
+{
+    const char *at = map_get(&turns->hosts, map_key(host));
+    return at == NULL ? HOPE_NONE : (TurnsHope)((at - turns_standings) / TURNS_CREDITS);
 }
 
 static bool turns_is_stranger(const Turns *turns, uint32_t host)
@@ -82,10 +105,14 @@ TurnPlace turns_place(const Turns *turns, uint32_t host, uint64_t page)
     }
     int credit = turns_credit(turns, host);
     const char *known = map_get(&turns->pages, map_key(page));
-    if (known == &turns_glanced) {
-        return TURN_LATER;
+    if (known != &turns_glanced && credit >= (known != NULL)) {
+        return TURN_AT_ONCE;
     }
-    return credit < 0 || (credit == 0 && known != NULL) ? TURN_IS_DEAR : TURN_AT_ONCE;
+    TurnsHope hope = turns_hope(turns, host);
+    if (hope != HOPE_NONE && hope != HOPE_OVER) {
+        return TURN_HOPEFUL;
+    }
+    return known == &turns_glanced ? TURN_LATER : TURN_IS_DEAR;
 }
 
 /* CPU time of a page whose turn comes. */
@@ -93,6 +120,11 @@ static int64_t turns_cpu_ms(const Turns *turns, uint32_t host, uint64_t page, Tu
 {
     if (place == TURN_LATER) {
         return turns_trial_ms(turns);
+    }
+    if (place == TURN_HOPEFUL) {
+        TurnsHope hope = turns_hope(turns, host);
+        return hope == HOPE_ALL ? turns->most_ms
+                                : turns_part(turns, turns_trial_ms(turns) << (hope - HOPE_TRIAL));
     }
     if (place == TURN_IS_DEAR || map_get(&turns->pages, map_key(page)) != NULL) {
         return turns->most_ms;
@@ -162,9 +194,9 @@ static void turns_pay(Turns *turns, const Turn *turn, TurnEnd end, int64_t cpu_m
 {
     bool is_stranger = turns_is_stranger(turns, turn->host);
     int64_t saved_ms = turns->saved_ms;
-    if (end == TURN_DEAR || (!is_stranger && turn->place != TURN_AT_ONCE)) {
+    if (end >= TURN_ANSWERED || (!is_stranger && turn->place >= TURN_LATER)) {
         saved_ms -= cpu_ms;
-        turns->owed_ms += is_stranger ? cpu_ms : 0;
+        turns->owed_ms += is_stranger || turn->place == TURN_HOPEFUL ? cpu_ms : 0;
     } else if (!is_stranger) {
         saved_ms += cpu_ms / TURNS_SHARE;
         turns->owed_ms -= cpu_ms / TURNS_SHARE;
@@ -176,25 +208,47 @@ static void turns_pay(Turns *turns, const Turn *turn, TurnEnd end, int64_t cpu_m
     turns->owed_ms = bounds_int64(turns->owed_ms, 0, turns->most_ms);
 }
 
+/* What a turn leaves of a host's hope. */
+static TurnsHope turns_learn(const Turns *turns, const Turn *turn, TurnEnd end, int64_t cpu_ms)
+{
+    TurnsHope hope = turns_hope(turns, turn->host);
+    if (end == TURN_FRUITFUL && turns_is_heavy(turns, turn, cpu_ms)) {
+        return HOPE_ALL;
+    }
+    if (end == TURN_DEAR && turn->cpu_ms == turns->most_ms) {
+        return HOPE_OVER;
+    }
+    bool is_first = hope == HOPE_NONE;
+    bool is_more = turn->place == TURN_HOPEFUL && hope < HOPE_ALL &&
+                   turn->cpu_ms == turns_cpu_ms(turns, turn->host, turn->page, TURN_HOPEFUL);
+    return (TurnsHope)(hope + (end == TURN_ANSWERED && (is_first || is_more)));
+}
+
 void turns_end(Turns *turns, const Turn *turn, TurnEnd end, int64_t cpu_ms, MonoTime now)
 {
     int credit = turns_credit(turns, turn->host);
+    TurnsHope hope = turns_learn(turns, turn, end, cpu_ms);
     turns->n_later -= turn->place != TURN_AT_ONCE;
     turns->last[turn->place] = now;
     if (end == TURN_UNSEEN) {
         return;
     }
     turns_pay(turns, turn, end, cpu_ms);
-    if (end == TURN_DEAR) {
+    if (end == TURN_FRUITFUL && turns_is_heavy(turns, turn, cpu_ms)) {
+        credit = credit < 0 ? credit : turns_charge(turns, turn, credit);
+        (void)map_remove(&turns->pages, map_key(turn->page));
+    } else if (end >= TURN_ANSWERED) {
         credit = turns_charge(turns, turn, credit);
         turns_put(&turns->pages, turn->page,
                   turn->cpu_ms < turns_trial_ms(turns) ? &turns_glanced : &turns_tried);
     } else {
-        credit = turn->place == TURN_LATER && credit < 0 ? 1 : credit + (credit < TURNS_BEST);
+        bool is_enough = turn->place == TURN_HOPEFUL || turn->place == TURN_LATER;
+        credit = is_enough && credit < 0 ? 1 : credit + (credit < TURNS_BEST);
         turns_note_usual(turns, cpu_ms);
         (void)map_remove(&turns->pages, map_key(turn->page));
     }
-    turns_put(&turns->hosts, turn->host, &turns_credits[credit + TURNS_BEST]);
+    turns_put(&turns->hosts, turn->host,
+              &turns_standings[(int)hope * TURNS_CREDITS + credit + TURNS_BEST]);
 }
 
 /* ---- jobs ---- */

@@ -4,8 +4,9 @@
  *                            '--> desk_jobs_give_back: nobody has it
  *
  *   AT_ONCE, or UNSURE [a glance, or a trial] --> it settled: its host has more credit
- *      '--> the glance was not enough: LATER [a trial] --> it settled
- *                                        '--> nor the trial: DEAR [all of the CPU time]
+ *      |--> the glance was not enough: LATER [a trial] --> it settled
+ *      |                                 '--> nor the trial: DEAR [all of the CPU time]
+ *      '--> the same, but something was answered: HOPEFUL [a trial, twice that, ... all]
  *
  * What: first comes the job that has waited longest for pages which have come, then the one that
  * needs a browser most. A job that somebody has is remembered as it was when it was taken: while it
@@ -16,12 +17,19 @@
  * trial. Where that is not enough, the page is put back, behind all others, and so are the other
  * pages of a host without credit; where there is some, it has all of its time at once, and what
  * needs more even then takes all of the credit.
+ * A page that asked for scripts or data, was answered, and then was stopped looks more like a heavy
+ * page than one that has just spun. So its host has hope: its pages go before all others that were
+ * put back. The first one has a trial; where that is not enough, the host's next has twice as much,
+ * until one settles and brings text or links: from then on all of them have all of their time. A
+ * page that comes to nothing with all of its time ends the hope. Who gives ragno something to fetch
+ * that way comes before other hostile hosts, but not before pages that were never put back.
  * What was put back, and the looks at hosts of which nothing is known that come to nothing, are
  * paid from an account of CPU time: a fortieth of what pages of known hosts take, and all that a
  * new host takes which brings something. When it is overdrawn, hosts of which nothing is known are
  * put back unseen (UNSURE), and have no more than what pages usually take, until another one brings
  * something. Pages that were put back have their turns when there is enough for them in the
- * account beyond what looks that came to nothing have taken, when no page before them has come for
+ * account (for a HOPEFUL one, a trial) beyond what looks that came to nothing, and HOPEFUL turns
+ * that did, have taken, when no page before them has come for
  * as long as they may take, or when nothing else is left to do: what other pages have brought
  * counts as left until it is written down. So a host of hostile pages costs the others a glance,
  * many such hosts cost them one and then a fortieth; and in a crawl of heavy pages no browser
@@ -46,19 +54,20 @@
 typedef enum TurnPlace {
     TURN_AT_ONCE,
     TURN_UNSURE,
+    TURN_HOPEFUL,
     TURN_LATER,
     TURN_IS_DEAR,
     TURN_PLACES
 } TurnPlace;
 
 typedef struct Turns {
-    Map hosts;        /* by id: how many of its pages were cheap rather than dear */
+    Map hosts;        /* by id: how many of its pages were cheap rather than dear, and its hope */
     Map pages;        /* by index: what was not enough, a glance or a trial */
     unsigned n_later; /* that a browser has, and were put back before */
     int64_t most_ms;  /* CPU time that a page has */
     int64_t usual_ms; /* that pages which settle take: their median, about */
     int64_t saved_ms; /* the account, from a glance overdrawn to most_ms */
-    int64_t owed_ms;  /* by looks that came to nothing, until a fortieth has made up for it */
+    int64_t owed_ms;  /* by looks and HOPEFUL turns in vain, until a fortieth has made up for it */
     bool has_begun;
     MonoTime last[TURN_PLACES]; /* a browser had one with this place */
 } Turns;
@@ -74,7 +83,8 @@ typedef struct Turn {
 typedef enum TurnEnd {
     TURN_UNSEEN,   /* no browser has seen it, it was not to blame, or is rendered again */
     TURN_CHEAP,    /* it settled, within what a trial has */
-    TURN_FRUITFUL, /* and brought text or links */
+    TURN_FRUITFUL, /* it settled and brought text or links; it may have taken more */
+    TURN_ANSWERED, /* as DEAR, but what it asked for was answered, and it has not had all */
     TURN_DEAR
 } TurnEnd;
 
@@ -84,8 +94,8 @@ void turns_destroy(Turns *turns);
 TurnPlace turns_place(const Turns *turns, uint32_t host, uint64_t page);
 /* Whether a page with this place may begin beside others that wait. */
 bool turns_may_begin(const Turns *turns, TurnPlace place, MonoTime now);
-/* What a trial has. */
-int64_t turns_trial_ms(const Turns *turns);
+/* Whether a page that had more than a trial took more. */
+bool turns_is_heavy(const Turns *turns, const Turn *turn, int64_t cpu_ms);
 Turn turns_begin(Turns *turns, uint32_t host, uint64_t page, MonoTime now);
 /* cpu_ms: that it took. */
 void turns_end(Turns *turns, const Turn *turn, TurnEnd end, int64_t cpu_ms, MonoTime now);

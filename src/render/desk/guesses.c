@@ -97,6 +97,7 @@ unsigned guesses_make(Guesses *guesses, const char *url, const RenderAnswer *ans
 {
     unsigned n = 0;
     render_series_clear(&guesses->series);
+    guesses->n_answered = 0;
     guesses_load_forms(guesses, url);
     guesses_fill(guesses, url);
     if (answer == NULL) {
@@ -119,6 +120,14 @@ unsigned guesses_make(Guesses *guesses, const char *url, const RenderAnswer *ans
     return n;
 }
 
+/* Whether a URL is the page's, but for its query. */
+static bool guesses_is_own(const Guesses *guesses, const char *url)
+{
+    const char *page = guesses->url.href;
+    size_t length = strcspn(page, "?#");
+    return strcspn(url, "?#") == length && memcmp(url, page, length) == 0;
+}
+
 RenderVerdict guesses_ask(void *context, const char *url, RenderAnswer *answer)
 {
     Guesses *guesses = context;
@@ -130,6 +139,7 @@ RenderVerdict guesses_ask(void *context, const char *url, RenderAnswer *answer)
     RenderVerdict verdict = crawl_source_ask(guesses->source, url, answer);
     if (verdict == RENDER_ANSWERED) {
         render_series_note(&guesses->series, url);
+        guesses->n_answered += answer->status / 100 == 2 && !guesses_is_own(guesses, url);
     }
     return verdict;
 }

@@ -32,6 +32,7 @@ typedef struct Guesses {
     Guess list[RENDER_FORMS];
     unsigned n;
     RenderSeries series; /* of what was answered */
+    unsigned n_answered; /* with success, but for the page's own path */
     Buffer forms;        /* of the page's shape */
     Buffer urls;
     Buffer text;

@@ -309,11 +309,11 @@ static TurnEnd desk_turn_end(const DeskThread *self, const DeskPage *page, bool 
 {
     const Rendered *rendered = &self->rendered;
     bool is_settled = rendered->end == RENDER_SETTLED || rendered->end == RENDER_NOTHING;
-    if (!is_settled || /* or its browser's start */
-        (!is_part && cpu_ms > turns_trial_ms(&self->desk->jobs.turns))) {
-        return TURN_DEAR;
+    bool is_heavy = turns_is_heavy(&self->desk->jobs.turns, &page->job.turn, cpu_ms);
+    if (!is_settled || (is_heavy && !page->has_more)) {
+        return is_part && self->guesses.n_answered > 0 ? TURN_ANSWERED : TURN_DEAR;
     }
-    if (rendered->n_lacking > 0 && !page->job.is_last) {
+    if (!is_heavy && rendered->n_lacking > 0 && !page->job.is_last) {
         return TURN_UNSEEN;
     }
     return page->has_more ? TURN_FRUITFUL : TURN_CHEAP;
