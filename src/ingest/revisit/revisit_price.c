@@ -61,8 +61,8 @@ static Result revisit_price_look_at(RevisitPricing *pricing, const Batch *batch,
     if (rc != RESULT_OK) {
         return rc;
     }
-    pricing->seen[pricing->n] = revisit_policy_seen(&page, &note);
-    pricing->sample[pricing->n++] =
+    pricing->sample->seen[pricing->n] = revisit_policy_seen(&page, &note);
+    pricing->sample->placed[pricing->n++] =
         (FreqPlaced){.freq = {.weight = (float)weight_of(batch, &page),
                               .least_s = (float)fmax(note.fresh_until_s - page.last_crawl, 0)},
                      .host = page.host,
@@ -70,34 +70,13 @@ static Result revisit_price_look_at(RevisitPricing *pricing, const Batch *batch,
     return RESULT_OK;
 }
 
-/* The arrays of the sample, in one piece: all of them are there, or none. */
-typedef struct RevisitSample {
-    FreqPlaced sample[REVISIT_PRICE_SAMPLE];
-    FreqSeen seen[REVISIT_PRICE_SAMPLE];
-    FreqPage pages[REVISIT_PRICE_SAMPLE];
-    float least[REVISIT_PRICE_SAMPLE];
-    HostFloor floors[REVISIT_PRICE_SAMPLE];
-} RevisitSample;
-
-static Result revisit_price_make_room(RevisitPricing *pricing)
-{
-    RevisitSample *room = calloc(1, sizeof *room);
-    if (room == NULL) {
-        return RESULT_MEMORY;
-    }
-    pricing->sample = room->sample;
-    pricing->seen = room->seen;
-    pricing->pages = room->pages;
-    pricing->least = room->least;
-    pricing->floors = room->floors;
-    return RESULT_OK;
-}
-
 static Result revisit_price_begin(RevisitPricing *pricing, uint64_t n_pages)
 {
-    Result rc = pricing->sample == NULL ? revisit_price_make_room(pricing) : RESULT_OK;
-    if (rc != RESULT_OK) {
-        return rc;
+    if (pricing->sample == NULL) {
+        pricing->sample = calloc(1, sizeof *pricing->sample);
+    }
+    if (pricing->sample == NULL) {
+        return RESULT_MEMORY;
     }
     pricing->n = 0;
     pricing->step = n_pages / REVISIT_PRICE_SAMPLE + 1;
@@ -134,23 +113,24 @@ static Result raise(RevisitPricing *pricing, Batch *batch, size_t first, size_t 
                     const FreqBounds *bounds)
 {
     double longest_s = 0;
+    RevisitSample *sample = pricing->sample;
     Result rc = RESULT_OK;
     if (end - first < REVISIT_PRICE_HOST) {
         return RESULT_OK;
     }
     for (size_t i = first; rc == RESULT_OK && i < end;) {
-        size_t next = freq_placed_host_end(pricing->sample, pricing->n, i);
+        size_t next = freq_placed_host_end(sample->placed, pricing->n, i);
         double host_s = 0;
         double address_s = 0;
-        rc = pace_of(pricing, batch, pricing->sample[i].host, &host_s, &address_s);
+        rc = pace_of(pricing, batch, sample->placed[i].host, &host_s, &address_s);
         longest_s = fmax(longest_s, address_s);
         if (rc == RESULT_OK && next - i >= REVISIT_PRICE_HOST) {
-            freq_plan_raise_floors(&pricing->pages[i], &pricing->least[i], next - i, host_s * share,
+            freq_plan_raise_floors(&sample->pages[i], &sample->least[i], next - i, host_s * share,
                                    bounds);
         }
         i = next;
     }
-    freq_plan_raise_floors(&pricing->pages[first], &pricing->least[first], end - first,
+    freq_plan_raise_floors(&sample->pages[first], &sample->least[first], end - first,
                            longest_s * share, bounds);
     return rc;
 }
@@ -159,35 +139,40 @@ static Result raise(RevisitPricing *pricing, Batch *batch, size_t first, size_t 
 static Result revisit_price_find_floors(RevisitPricing *pricing, Batch *batch, double share,
                                         const FreqBounds *bounds)
 {
+    RevisitSample *sample = pricing->sample;
     Result rc = RESULT_OK;
-    freq_placed_sort(pricing->sample, pricing->n);
+    freq_placed_sort(sample->placed, pricing->n);
     pricing->n_floors = 0;
     for (size_t i = 0; i < pricing->n; i++) {
-        pricing->pages[i] = pricing->sample[i].freq;
-        pricing->least[i] = 0;
+        sample->pages[i] = sample->placed[i].freq;
+        sample->least[i] = 0;
     }
     for (size_t first = 0; first < pricing->n && batch->options->host_config != NULL;) {
-        size_t end = freq_placed_address_end(pricing->sample, pricing->n, first);
+        size_t end = freq_placed_address_end(sample->placed, pricing->n, first);
         if (rc == RESULT_OK) {
             rc = raise(pricing, batch, first, end, share, bounds);
         }
         first = end;
     }
-    for (size_t i = 0; i < pricing->n; i = freq_placed_host_end(pricing->sample, pricing->n, i)) {
-        if (pricing->least[i] > 0) {
-            pricing->floors[pricing->n_floors++] =
-                (HostFloor){.host = pricing->sample[i].host, .price = pricing->least[i]};
+    for (size_t i = 0; i < pricing->n; i = freq_placed_host_end(sample->placed, pricing->n, i)) {
+        if (sample->least[i] > 0) {
+            sample->floors[pricing->n_floors++] =
+                (HostFloor){.host = sample->placed[i].host, .price = sample->least[i]};
         }
     }
-    array_sort(pricing->floors, pricing->n_floors, sizeof *pricing->floors,
+    array_sort(sample->floors, pricing->n_floors, sizeof *sample->floors,
                ARRAY_KEY(HostFloor, host), ARRAY_NO_KEY);
     return rc;
 }
 
 static double floor_of(const RevisitPricing *pricing, uint32_t host)
 {
-    const HostFloor *found = array_find(pricing->floors, pricing->n_floors, sizeof *pricing->floors,
-                                        ARRAY_KEY(HostFloor, host), host);
+    if (pricing->n_floors == 0) {
+        return 0;
+    }
+    const HostFloor *found =
+        array_find(pricing->sample->floors, pricing->n_floors, sizeof *pricing->sample->floors,
+                   ARRAY_KEY(HostFloor, host), host);
     return found == NULL ? 0 : (double)found->price;
 }
 
@@ -206,8 +191,8 @@ static Result revisit_price_end(RevisitPricing *pricing, Batch *batch, const Rev
     if (rc != RESULT_OK || n == 0 || n_visited == 0) {
         return rc;
     }
-    freq_prior_fit(&pricing->prior, pricing->seen, n, 1 / policy->default_s);
-    freq_placed_expect(pricing->sample, n, &pricing->prior, pricing->seen);
+    freq_prior_fit(&pricing->prior, pricing->sample->seen, n, 1 / policy->default_s);
+    freq_placed_expect(pricing->sample->placed, n, &pricing->prior, pricing->sample->seen);
     double visits_per_s = freq_spending_take(
         &pricing->spending, (double)n_visited / mean_s, (double)pricing->n_visits,
         (double)mono_ms_between(pricing->counted, now) / 1e3, mean_s);
@@ -218,7 +203,7 @@ static Result revisit_price_end(RevisitPricing *pricing, Batch *batch, const Rev
     if (rc != RESULT_OK) {
         return rc;
     }
-    pricing->common = freq_plan_price_above(pricing->pages, pricing->least, n,
+    pricing->common = freq_plan_price_above(pricing->sample->pages, pricing->sample->least, n,
                                             visits_per_s * (double)n / (double)n_visited, &bounds);
     pricing->price = (RevisitPrice){.prior = &pricing->prior, .mean_s = mean_s};
     pricing->has_price = true;

@@ -33,15 +33,18 @@ typedef struct HostFloor {
     float price;
 } HostFloor;
 
+typedef struct RevisitSample {
+    FreqPlaced placed[REVISIT_PRICE_SAMPLE];
+    FreqSeen seen[REVISIT_PRICE_SAMPLE]; /* what the visits of these have found, as they are read */
+    FreqPage pages[REVISIT_PRICE_SAMPLE];   /* of the sample, by address and host */
+    float least[REVISIT_PRICE_SAMPLE];      /* prices of these */
+    HostFloor floors[REVISIT_PRICE_SAMPLE]; /* of hosts that have one, ascending */
+} RevisitSample;
+
 typedef struct RevisitPricing {
     const RevisitRows *table;
     PageDB *db;
-    FreqPlaced *sample; /* [REVISIT_PRICE_SAMPLE], when there is need of it; the next four are of
-                           one piece with it */
-    FreqSeen *seen;     /* what the visits of these have found, as they are read */
-    FreqPage *pages;    /* of the sample, by address and host */
-    float *least;       /* prices of these */
-    HostFloor *floors;  /* of hosts that have one, ascending */
+    RevisitSample *sample; /* NULL: there was no need of it */
     size_t n_floors;
     size_t n;
     uint64_t next_index; /* of the pass that is going on */
