@@ -33,7 +33,7 @@ static double log_text_real(LogText text, double absent)
     memcpy(copy, text.bytes, text.length);
     copy[text.length] = '\0';
     double number = strtod(copy, &end);
-    return *end == '\0' ? number : absent;
+    return *end == '\0' && copy[strspn(copy, "-.0123456789")] == '\0' ? number : absent;
 }
 
 double status_json_number(const char *json, const char *name, double absent)

@@ -57,7 +57,7 @@ Result warc_name_make(const char *pattern, WallTime date, uint32_t serial, const
     const char *text = buffer_string(&out);
     bool clean = has_serial && is_warc && text[0] != '.';
     for (const char *c = text; *c != '\0'; c++) {
-        clean = clean && *c > ' ' && *c != '/' && *c != '"' && *c != '\\' && *c != 0x7f;
+        clean = clean && *c > ' ' && *c != '/' && *c != '"' && *c != '\\' && *c < 0x7f;
     }
     if (rc == RESULT_LIMIT || (rc == RESULT_OK && !clean)) {
         rc = RESULT_INVALID;
