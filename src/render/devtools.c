@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEVTOOLS_KEPT ((size_t)1 << 20) /* memory that is kept from page to page */
+#define DEVTOOLS_KEPT    ((size_t)1 << 20) /* memory that is kept from page to page */
+#define DEVTOOLS_LOOK_MS 250               /* between two questions whether a call waits on */
 
 /* ---- the pipe ---- */
 
@@ -283,14 +284,33 @@ Result devtools_next(Devtools *devtools, MonoTime deadline, JsonValue *message)
     return json_read(start, length, message);
 }
 
+/* The next message, as long as whoever waits for it may: a page may neither spin meanwhile nor keep
+ * it waiting with events. */
+static Result devtools_next_watched(Devtools *devtools, MonoTime deadline, MonoTime *look,
+                                    JsonValue *message)
+{
+    Result rc = RESULT_TIMEOUT;
+    while (rc == RESULT_TIMEOUT && mono_before(mono_now(), deadline)) {
+        if (!mono_before(mono_now(), *look)) {
+            if (devtools->goes_on != NULL && !devtools->goes_on(devtools->context)) {
+                return RESULT_TIMEOUT;
+            }
+            *look = mono_add_ms(mono_now(), DEVTOOLS_LOOK_MS);
+        }
+        rc = devtools_next(devtools, mono_earlier(deadline, *look), message);
+    }
+    return rc;
+}
+
 Result devtools_call(Devtools *devtools, MonoTime deadline, JsonValue *result)
 {
     JsonValue message;
     JsonValue member;
     int64_t number = devtools->number;
+    MonoTime look = mono_add_ms(mono_now(), DEVTOOLS_LOOK_MS);
     Result rc = devtools_send(devtools);
     while (rc == RESULT_OK) {
-        rc = devtools_next(devtools, deadline, &message);
+        rc = devtools_next_watched(devtools, deadline, &look, &message);
         if (rc != RESULT_OK) {
             break;
         }

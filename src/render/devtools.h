@@ -14,9 +14,9 @@
  * Threads: a Devtools has one; those of a pipe run side by side.
  * Invariants: a message is never longer than DEVTOOLS_MESSAGE_BYTES, in either direction; no more
  * wait for a tab; what a tab does not read keeps no other tab from reading.
- * Errors: RESULT_TIMEOUT; RESULT_CLOSED (the browser has ended, or talks nonsense) and what else
- * devtools_pipe_has_ended knows of, for all tabs; RESULT_LIMIT (too much for this tab);
- * RESULT_INVALID (the answer to a command is an error).
+ * Errors: RESULT_TIMEOUT (or goes_on said no); RESULT_CLOSED (the browser has ended, or talks
+ * nonsense) and what else devtools_pipe_has_ended knows of, for all tabs; RESULT_LIMIT (too much
+ * for this tab); RESULT_INVALID (the answer to a command is an error).
  * Source: the Chrome DevTools protocol, 1.3. */
 #pragma once
 
@@ -52,6 +52,8 @@ typedef struct Devtools {
     int64_t number;                       /* of the command that was sent last */
     char session[DEVTOOLS_SESSION_BYTES]; /* commands go to this page; "": to the browser itself */
     void (*listener)(void *context, JsonValue event);
+    /* Asked now and then while a call waits; false: it waits no more. NULL: it waits on. */
+    bool (*goes_on)(void *context);
     void *context;
 } Devtools;
 

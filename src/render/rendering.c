@@ -14,6 +14,7 @@
 #define RENDERING_LOOK_MS   250   /* between two measurements of the browser, at most */
 #define RENDERING_LOOKS     10    /* parts of a page's CPU time: no look comes sooner */
 #define RENDERING_READ_MS   20000 /* for reading the document */
+#define RENDERING_READ_CPU  1000  /* ms of CPU time for it, or half of what the page has */
 #define RENDERING_SCROLL_MS 5000  /* for one time that it is scrolled */
 #define RENDERING_RESCUE_MS 10000 /* for reading what there is of one that does not end */
 #define RENDERING_URL_BYTES 8192  /* a longer URL is not asked for */
@@ -35,7 +36,7 @@ typedef struct Rendering {
     bool is_over;       /* time is used up */
     bool is_dead;       /* the tab has crashed */
     Result result;      /* of what the listener sent */
-    int64_t cpu_ms;     /* that it has */
+    int64_t cpu_ms;     /* that it has by now */
     int64_t cpu_before; /* of the tab, when the page began */
     MonoTime around;    /* when new processes are looked for again */
 } Rendering;
@@ -454,6 +455,20 @@ static bool rendering_may_go_on(Rendering *rendering)
     return true;
 }
 
+/* The page may go on while the browser is asked something: its handlers run then, too. */
+static bool rendering_goes_on_asked(void *context)
+{
+    Rendering *rendering = context;
+    return rendering_may_go_on(rendering) && !rendering->is_dead;
+}
+
+/* Beside what the page has taken, reading it may take so much. */
+static void rendering_allow_reading(Rendering *rendering, int64_t spent_ms)
+{
+    int64_t half_ms = rendering->cpu_ms / 2;
+    rendering->cpu_ms = spent_ms + (half_ms > RENDERING_READ_CPU ? half_ms : RENDERING_READ_CPU);
+}
+
 /* When the next look is due: the page can hardly take half of what is left before. */
 static MonoTime rendering_next_look(const Rendering *rendering)
 {
@@ -504,6 +519,9 @@ static Result rendering_scroll(Rendering *rendering, MonoTime deadline)
         int64_t height = 0;
         MonoTime soon = mono_earlier(deadline, mono_add_ms(mono_now(), RENDERING_SCROLL_MS));
         rc = render_view_scroll(&rendering->view, soon, &height);
+        if (rc == RESULT_TIMEOUT && rendering->out->end != RENDER_NOTHING) {
+            return rc; /* it took too much */
+        }
         if (rc == RESULT_INVALID || rc == RESULT_TIMEOUT) {
             return RESULT_OK;
         }
@@ -525,6 +543,8 @@ static Result rendering_scroll(Rendering *rendering, MonoTime deadline)
 static void rendering_rescue(Rendering *rendering)
 {
     MonoTime deadline = mono_add_ms(mono_now(), RENDERING_RESCUE_MS);
+    RenderEnd end = rendering->out->end;
+    rendering_allow_reading(rendering, rendering->out->cpu_ms);
     Result rc = devtools_tell(rendering->devtools, "Runtime.terminateExecution");
     if (rc == RESULT_OK) {
         JsonWriter *json = devtools_begin(rendering->devtools, "Emulation.setVirtualTimePolicy");
@@ -534,6 +554,24 @@ static void rendering_rescue(Rendering *rendering)
     if (rc == RESULT_OK) {
         rendering->out->has_document = render_view_read(&rendering->view, deadline) == RESULT_OK;
     }
+    rendering->out->end = end;
+}
+
+/* Reads a page that has settled. */
+static Result rendering_read(Rendering *rendering)
+{
+    Rendered *out = rendering->out;
+    out->end = rendering->has_main ? RENDER_SETTLED : RENDER_NOTHING;
+    rendering_allow_reading(rendering, rendering->cpu_ms);
+    Result rc = render_view_read(&rendering->view, mono_add_ms(mono_now(), RENDERING_READ_MS));
+    out->has_document = rc == RESULT_OK;
+    if (rc == RESULT_OK && rendering->bounds->wants_picture) {
+        render_view_shoot(&rendering->view, rendering->page->url);
+    }
+    if (rc == RESULT_TIMEOUT && out->end != RENDER_CPU && out->end != RENDER_MEMORY) {
+        out->end = RENDER_TIME;
+    }
+    return rc;
 }
 
 Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPage *page,
@@ -557,6 +595,7 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
     rendering.lacked = calloc(bounds->most_requests + 1, sizeof *rendering.lacked);
     tab->devtools->listener = rendering_event;
     tab->devtools->context = &rendering;
+    tab->devtools->goes_on = rendering_goes_on_asked;
     Result rc = rendering.lacked == NULL ? RESULT_MEMORY : rendering_navigate(&rendering, deadline);
     if (rc == RESULT_OK) {
         rc = rendering_watch(&rendering, deadline);
@@ -565,12 +604,7 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
         rc = rendering_scroll(&rendering, deadline);
     }
     if (rc == RESULT_OK) {
-        rendered->end = rendering.has_main ? RENDER_SETTLED : RENDER_NOTHING;
-        rc = render_view_read(&rendering.view, mono_add_ms(mono_now(), RENDERING_READ_MS));
-        rendered->has_document = rc == RESULT_OK;
-        if (rc == RESULT_OK && bounds->wants_picture) {
-            render_view_shoot(&rendering.view, page->url);
-        }
+        rc = rendering_read(&rendering);
     } else if (rc == RESULT_TIMEOUT &&
                (rendered->end != RENDER_CPU || rendering.cpu_ms >= bounds->cpu_ms)) {
         rendering_rescue(&rendering);
@@ -578,6 +612,7 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
     if (rc != RESULT_OK && rc != RESULT_TIMEOUT) {
         rendered->end = RENDER_CRASHED;
     }
+    tab->devtools->goes_on = NULL;
     free(rendering.lacked);
     render_view_destroy(&rendering.view);
     buffer_destroy(&rendering.url);

@@ -290,6 +290,39 @@ def hostile(report, path):
             report.check(f"{name}: no file is read", "root:" not in result.stdout, result.stdout[:200])
 
 
+# What a page may try against being read: name -> (HTML, how it may end, words that are there all the same, links).
+SLY = {
+    "a handler that spins while it is asked": ("<p>text<script>addEventListener('data-ragno-refused',()=>{for(;;);})</script>",
+                                               STOPPED, (), ()),
+    "a listener for scrolling that spins": ("<p>text<script>onscroll=()=>{for(;;);};document.body.style.height='9000px'</script>",
+                                            STOPPED, (), ()),
+    "an attribute of 200 MB": ("<p>text<script>document.body.setAttribute('x','y'.repeat(2e8))</script><a href=/good>good</a>",
+                               SETTLED, ("text", "good"), ("good",)),
+    "a name of 10 MB": ("<p>text<script>document.body.append(document.createElement('e'.repeat(1e7)))</script>"
+                        "<a href=/good>good</a>", SETTLED, ("text", "good"), ("good",)),
+    "elements that swallow what follows": (
+        "<p>text<script>document.body.prepend(document.createElement('plaintext'));const x=document.createElement('xmp');"
+        "x.append('</xmp><a href=/evil>e</a>');document.body.append(x);document.body.insertAdjacentHTML('beforeend',"
+        "'<iframe>unseen</iframe><noembed>unseen</noembed><noframes>unseen</noframes>')</script><a href=/good>good</a>",
+        SETTLED, ("text", "good", "</xmp>"), ("good",)),
+}
+
+
+def reading(report, path):
+    """What a page does while it is read has a bound, too, and what it puts in the way hides nothing else."""
+    if BROWSER is None:
+        return report.skip("reading", "chromium is not installed: make deps-render")
+    for name, (html, ends, words, links) in SLY.items():
+        page = os.path.join(path, "page.html")
+        with open(page, "w", encoding="utf-8") as file:
+            file.write("<!doctype html><body>" + html)
+        bounds = ["-s", "render.cpu_time=1s"] if ends == STOPPED else []
+        result, facts, text = check_render(page, "https://a.test/", *bounds)
+        report.check(f"{name}: it ends", set(facts.get("end", ["none"])) <= ends, result.stdout[:500])
+        report.check(f"{name}: its text", all(word in text for word in words) and "unseen" not in text, result.stdout[:500])
+        report.equal(f"{name}: its links", facts.get("link", []), [f"a\thttps://a.test/{link}" for link in links])
+
+
 class Canary:
     """Counts who connects to a port of all loopback addresses, by TCP or by a datagram."""
 
@@ -510,4 +543,4 @@ def verdicts(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(offline, refusals, leaves_nothing, limits, hostile, doors, canary, traced, verdicts)
+    harness.main(offline, refusals, leaves_nothing, limits, hostile, reading, doors, canary, traced, verdicts)
