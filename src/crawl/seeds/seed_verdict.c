@@ -200,8 +200,9 @@ Result seed_verdict_find(const IngestStore *store, const Config *config, FILE *o
     }
     if (out != NULL && verdict->failed > TOLD_MAX) {
         (void)fprintf(out,
-                      "  seeds       %llu of %llu have failed; ragno why DIR URL tells of each\n",
-                      (unsigned long long)verdict->failed, (unsigned long long)verdict->seeds);
+                      "  seeds       %llu of %s%llu have failed; ragno why DIR URL tells of each\n",
+                      (unsigned long long)verdict->failed, n == PIECE ? "the first " : "",
+                      (unsigned long long)verdict->seeds);
     }
     buffer_destroy(&look.url);
     buffer_destroy(&look.words);
