@@ -304,6 +304,9 @@ void audit_crashed(Audit *audit, uint16_t agent, int64_t now_ms)
 void audit_lives_on(Audit *audit, uint16_t agent, uint32_t address, int64_t end_ms)
 {
     AuditAddress *ip = &audit->addresses[address];
+    if (!ip->busy || ip->agent != agent) {
+        return; /* it was in flight when the machine stood still (audit_stands_still) */
+    }
     end_ms += audit->behind_ms[agent];
     ip->lives_ms = end_ms > ip->lives_ms ? end_ms : ip->lives_ms;
 }

@@ -474,7 +474,6 @@ void crawl_die(Crawl *crawl)
 void crawl_be_lost(Crawl *crawl)
 {
     HeapNode *node = NULL;
-    audit_crashed(crawl->audit, crawl->options.agent, now_ms(crawl));
     while (crawl->begun && (node = heap_pop(&crawl->events)) != NULL) {
         Event *event = HEAP_ELEMENT(node, Event, node);
         if (event->result != NULL) {
@@ -483,7 +482,7 @@ void crawl_be_lost(Crawl *crawl)
         fetch_result_delete(event->result);
         free(event);
     }
-    crawl_stop(crawl);
+    crawl_die(crawl);
 }
 
 bool crawl_crash(Crawl *crawl, int64_t pause_ms)
