@@ -377,16 +377,18 @@ def browsers_of(folder, sessions):
 
 
 def until(condition, patience=PATIENCE_S):
-    """Waits until condition() holds, and returns what it answered; None when it does not hold in
-    time."""
+    """Waits until condition() holds, and returns what it answered; None when it does not hold in time. What costs
+    much, as a process does, is asked less often."""
     deadline = time.monotonic() + patience
     while True:
+        begin = time.monotonic()
         answer = condition()
+        now = time.monotonic()
         if answer:
             return answer
-        if time.monotonic() > deadline:
+        if now > deadline:
             return None
-        time.sleep(0.02)
+        time.sleep(min(max(0.02, 4 * (now - begin)), 0.2))
 
 
 def run_until(command, condition, patience=PATIENCE_S, **options):
