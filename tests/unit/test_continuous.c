@@ -766,8 +766,8 @@ typedef struct HalfFigures {
 /* Two hosts of 60 pages each, the budget is one visit of a page in two days. */
 static void live_with_a_slow_host(bool known, HalfFigures of[2])
 {
-    const double days = 40;
-    const double learning = 20;
+    const double days = 24;
+    const double learning = 12;
     World *w = set_up(120, 2);
     w->revisit_options.policy.optimal = true;
     w->options.host_config = known ? slow_first : NULL;

@@ -448,7 +448,7 @@ static size_t best_in_first_tenth(const Plan *plan, uint64_t *evictions)
 
 static void order_follows_levels_in_a_hundredth_of_the_memory(void)
 {
-    unsigned n = 100000;
+    unsigned n = 50000;
     Plan plan = {.hosts = n,
                  .urls = 2,
                  .connections = n / 5000,
