@@ -281,20 +281,6 @@ static bool begin(Agent *agent)
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
-static void take_lease(Agent *agent, const LeaseNotice *notice)
-{
-    Workbench *workbench = &agent->crawl.workbench;
-    MonoTime now = agent_now(agent);
-    if (notice->kind == LEASE_NOTICE_GRANTED) {
-        workbench_granted(workbench, &notice->address, notice->ticket, notice->end,
-                          notice->contended, now);
-    } else if (notice->kind == LEASE_NOTICE_CONTENDED) {
-        workbench_contended(workbench, &notice->address, notice->ticket, now);
-    } else {
-        workbench_lease_ended(workbench, &notice->address, notice->ticket, now);
-    }
-}
-
 /* What the node said while it worked. */
 static void take_news(Agent *agent)
 {
@@ -308,7 +294,7 @@ static void take_news(Agent *agent)
     }
     for (size_t i = 0; i < agent->n_leases; i++) { /* more may come meanwhile */
         LeaseNotice notice = agent->leases[i];
-        take_lease(agent, &notice);
+        workbench_hear(&agent->crawl.workbench, &notice, agent_now(agent));
     }
     agent->n_leases = 0;
 }

@@ -5,7 +5,7 @@
 
 #include "agent.h"
 
-#define AGENT_GATHER_MS 10 /* as in cluster_part.c */
+#define AGENT_GATHER_MS 145 /* as in cluster_part.c */
 
 /* One that is no member any more, or not yet, has nothing to do with the crawl
  * (cluster_part.c). */

@@ -155,7 +155,8 @@ static void set_rules(ClusterSim *sim)
                                         .delay_ms = ADDRESS_DELAY,
                                         .confirm_ms = 10000,
                                         .stale_ms = options->stale_ms,
-                                        .pace_ms = 70}, /* as with a host delay of 2 s */
+                                        .pace_ms = 145, /* as with a host delay of 2 s */
+                                        .lead_ms = LEASE_MS / 8},
                               .limit = options->limit,
                               .seed = options->seed,
                               .context = sim,

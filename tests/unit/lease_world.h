@@ -140,6 +140,7 @@ static inline void lease_world_take_news(void *context, const LeaseNotice *news)
     if (news->kind == LEASE_NOTICE_GRANTED) {
         use->held = true;
         use->end = news->end;
+        use->next = mono_later(use->next, news->begin);
         use->gives_back = news->contended && dice_below(&world->dice, 4) == 0;
     } else {
         use->gives_back = true;

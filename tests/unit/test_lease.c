@@ -22,7 +22,7 @@ static MonoTime at(int64_t ms)
 }
 
 /* An arbiter of a cluster of one, past its floor and confirmed. */
-static LeaseArbiter *arbiter_at(int64_t ms)
+static LeaseArbiter *arbiter_by(const LeaseRules *by, int64_t ms)
 {
     LeaseArbiter *arbiter = NULL;
     const uint8_t uuid[CLUSTER_UUID_BYTES] = {1};
@@ -31,11 +31,16 @@ static LeaseArbiter *arbiter_at(int64_t ms)
     cluster_table_init(&table);
     (void)cluster_table_create(&table, uuid, "", 1);
     (void)arbiters_of_table(&arbiters, &table);
-    (void)lease_arbiter_new(&arbiter, &rules, 0, 1000, at(ms - 2 * lease_rest_ms(&rules)));
+    (void)lease_arbiter_new(&arbiter, by, 0, 1000, at(ms - 2 * lease_rest_ms(&rules)));
     lease_arbiter_set(arbiter, &arbiters, 1, at(ms - 2 * lease_rest_ms(&rules)));
     lease_arbiter_confirm(arbiter, at(ms + 1000000000));
     cluster_table_destroy(&table);
     return arbiter;
+}
+
+static LeaseArbiter *arbiter_at(int64_t ms)
+{
+    return arbiter_by(&rules, ms);
 }
 
 static LeaseAnswer ask(LeaseArbiter *arbiter, uint16_t agent, LeaseAsk what, uint64_t number,
@@ -74,6 +79,54 @@ static void alone_it_is_extended(void)
         LeaseAnswer more = ask(arbiter, 1, LEASE_WANT, first.number, ms);
         CU_ASSERT_TRUE(more.said == LEASE_GRANTED && more.number == first.number);
     }
+    lease_arbiter_delete(arbiter);
+}
+
+static LeaseArbiter *early_arbiter_at(int64_t ms)
+{
+    LeaseRules early = rules;
+    early.lead_ms = 3000;
+    return arbiter_by(&early, ms);
+}
+
+static void what_is_soon_free_is_granted_to_begin_then(void)
+{
+    LeaseArbiter *arbiter = early_arbiter_at(0);
+    LeaseHint hint;
+    LeaseItem release = {.ask = LEASE_RELEASE, .address = lease_world_address(1), .rest_ms = 5000};
+    (void)ask(arbiter, 1, LEASE_WANT, 0, 0);
+    (void)ask(arbiter, 2, LEASE_WANT, 0, 0);
+    (void)lease_arbiter_hint(arbiter, at(0), &hint);
+    (void)lease_arbiter_ask(arbiter, (LeaseClient){1, 1}, &release, at(1000));
+    CU_ASSERT_EQUAL(ask(arbiter, 2, LEASE_WANT, 0, 3000).said, LEASE_WAIT);
+    CU_ASSERT_FALSE(lease_arbiter_hint(arbiter, at(3001), &hint));
+    CU_ASSERT_TRUE(lease_arbiter_hint(arbiter, at(3002), &hint) && hint.to.agent == 2);
+    LeaseAnswer granted = ask(arbiter, 2, LEASE_WANT, 0, 3500);
+    CU_ASSERT_EQUAL(granted.said, LEASE_GRANTED);
+    CU_ASSERT_TRUE(granted.wait_ms >= 2500 && granted.wait_ms < 2510);
+    /* Its answer was lost, or it gives it back: the rest is what it was. */
+    granted = ask(arbiter, 2, LEASE_WANT, 0, 4000);
+    CU_ASSERT_TRUE(granted.said == LEASE_GRANTED && granted.wait_ms >= 2000);
+    (void)ask(arbiter, 2, LEASE_RELEASE, 0, 4500);
+    granted = ask(arbiter, 3, LEASE_WANT, 0, 5000);
+    CU_ASSERT_TRUE(granted.said == LEASE_GRANTED && granted.wait_ms >= 1000);
+    lease_arbiter_delete(arbiter);
+}
+
+static void an_address_that_rests_is_known_when_its_waiter_has_gone(void)
+{
+    LeaseArbiter *arbiter = early_arbiter_at(0);
+    LeaseHint hint;
+    LeaseItem release = {
+        .ask = LEASE_RELEASE, .address = lease_world_address(1), .rest_ms = 200000};
+    (void)ask(arbiter, 1, LEASE_WANT, 0, 0);
+    (void)ask(arbiter, 2, LEASE_WANT, 0, 0);
+    (void)lease_arbiter_hint(arbiter, at(0), &hint);
+    (void)lease_arbiter_ask(arbiter, (LeaseClient){1, 1}, &release, at(0));
+    CU_ASSERT_FALSE(
+        lease_arbiter_hint(arbiter, at(199000), &hint)); /* it was silent for too long */
+    LeaseAnswer granted = ask(arbiter, 3, LEASE_WANT, 0, 199500);
+    CU_ASSERT_TRUE(granted.said == LEASE_GRANTED && granted.wait_ms > 500);
     lease_arbiter_delete(arbiter);
 }
 
@@ -347,6 +400,21 @@ static void an_end_is_told_once_and_a_late_answer_not_believed(void)
     lease_holder_delete(holder);
 }
 
+static void what_was_not_wanted_any_more_still_rests(void)
+{
+    LeaseHolder *holder = holder_at(0);
+    LeaseMessage message;
+    IpAddress address = lease_world_address(1);
+    LeaseAnswer granted = {.said = LEASE_GRANTED, .number = 9, .wait_ms = 5000};
+    lease_holder_want(holder, &address, 1, at(0));
+    CU_ASSERT_TRUE(lease_holder_message(holder, at(0), &message));
+    lease_holder_release(holder, &address, at(0), at(10));
+    lease_holder_answer(holder, 0, message.number, &granted, 1, at(100));
+    CU_ASSERT_TRUE(lease_holder_message(holder, at(110), &message));
+    CU_ASSERT_TRUE(message.items[0].ask == LEASE_RELEASE && message.items[0].rest_ms >= 4990);
+    lease_holder_delete(holder);
+}
+
 static void after_a_sleep_nothing_is_held(void)
 {
     LeaseHolder *holder = holder_at(0);
@@ -442,6 +510,7 @@ static void misfortune_breaks_no_promise(void)
         options.kills = (unsigned)(seed % 3) * 15;
         options.cuts = (unsigned)(seed % 5);
         options.proven = seed % 2 == 0;
+        options.rules.lead_ms = seed % 3 == 0 ? 0 : 4000;
         CU_ASSERT_EQUAL(run_world(options, true), 0);
         CU_ASSERT_TRUE(world.fetches > 1000);
     }
@@ -467,6 +536,10 @@ static void a_lease_shorter_than_its_fetches_breaks_promises(void)
 
 UNIT_MAIN("lease", {"the second waits for the first", the_second_waits_for_the_first},
           {"alone it is extended", alone_it_is_extended},
+          {"what is soon free is granted, to begin then",
+           what_is_soon_free_is_granted_to_begin_then},
+          {"an address that rests is known when its waiter has gone",
+           an_address_that_rests_is_known_when_its_waiter_has_gone},
           {"a silent holder is waited for", a_silent_holder_is_waited_for},
           {"an offer that is not taken up passes on", an_offer_that_is_not_taken_up_passes_on},
           {"a release names the rest", a_release_names_the_rest},
@@ -478,6 +551,7 @@ UNIT_MAIN("lease", {"the second waits for the first", the_second_waits_for_the_f
           {"a holder counts from when it asked", a_holder_counts_from_when_it_asked},
           {"an end is told once, and a late answer not believed",
            an_end_is_told_once_and_a_late_answer_not_believed},
+          {"what was not wanted any more still rests", what_was_not_wanted_any_more_still_rests},
           {"after a sleep nothing is held", after_a_sleep_nothing_is_held},
           {"an answer of a former arbiter is not believed",
            an_answer_of_a_former_arbiter_is_not_believed},

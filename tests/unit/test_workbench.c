@@ -747,10 +747,28 @@ static void close_lease_bench(LeaseBench *bench)
     workbench_destroy(&bench->workbench);
 }
 
+/* Tells the news of the want with this ticket. */
+static void hear(LeaseBench *bench, LeaseNotice notice, uint64_t ticket, int64_t now)
+{
+    notice.address = bench->address;
+    notice.ticket = ticket;
+    workbench_hear(&bench->workbench, &notice, at(now));
+}
+
 static void grant(LeaseBench *bench, int64_t end, bool contended, int64_t now)
 {
-    workbench_granted(&bench->workbench, &bench->address, bench->asked.ticket, at(end), contended,
-                      at(now));
+    LeaseNotice notice = {.kind = LEASE_NOTICE_GRANTED, .end = at(end), .contended = contended};
+    hear(bench, notice, bench->asked.ticket, now);
+}
+
+static void contend(LeaseBench *bench, int64_t now)
+{
+    hear(bench, (LeaseNotice){.kind = LEASE_NOTICE_CONTENDED}, bench->asked.ticket, now);
+}
+
+static void end_lease(LeaseBench *bench, int64_t now)
+{
+    hear(bench, (LeaseNotice){.kind = LEASE_NOTICE_ENDED}, bench->asked.ticket, now);
 }
 
 /* Fetches once; host and address rest until `next`. */
@@ -788,10 +806,10 @@ static void news_of_an_earlier_want_come_too_late(void)
     open_lease_bench(&bench, 3);
     uint64_t first = bench.asked.ticket;
     grant(&bench, 30 * SECOND, false, SECOND);
-    workbench_lease_ended(&bench.workbench, &bench.address, first, at(2 * SECOND));
+    end_lease(&bench, 2 * SECOND);
     CU_ASSERT_TRUE(bench.asked.releases == 1 && bench.asked.wants == 2);
-    workbench_granted(&bench.workbench, &bench.address, first, at(60 * SECOND), false,
-                      at(2 * SECOND)); /* an extension that crossed the release */
+    LeaseNotice longer = {.kind = LEASE_NOTICE_GRANTED, .end = at(60 * SECOND)};
+    hear(&bench, longer, first, 2 * SECOND); /* an extension that crossed the release */
     CU_ASSERT_PTR_NULL(workbench_acquire(&bench.workbench, at(2 * SECOND)));
     grant(&bench, 40 * SECOND, false, 3 * SECOND);
     CU_ASSERT_PTR_EQUAL(workbench_acquire(&bench.workbench, at(3 * SECOND)), bench.host);
@@ -806,7 +824,7 @@ static void what_is_not_needed_others_get(void)
     grant(&bench, 30 * SECOND, false, SECOND);
     fetch_once(&bench, SECOND, 6 * SECOND);
     CU_ASSERT_EQUAL(bench.asked.releases, 0); /* nobody waits: it is kept */
-    workbench_contended(&bench.workbench, &bench.address, bench.asked.ticket, at(2 * SECOND));
+    contend(&bench, 2 * SECOND);
     CU_ASSERT_EQUAL(bench.asked.releases, 1); /* the next fetch is four seconds away */
     CU_ASSERT_EQUAL(bench.asked.rest_end.ns, 6 * SECOND);
     CU_ASSERT_PTR_NULL(workbench_acquire(&bench.workbench, at(6 * SECOND)));
@@ -819,14 +837,40 @@ static void what_is_not_needed_others_get(void)
     close_lease_bench(&bench);
 }
 
+static void a_lease_that_begins_later_is_kept_and_its_rest_told(void)
+{
+    LeaseBench bench;
+    open_lease_bench(&bench, 9);
+    LeaseNotice notice = {.kind = LEASE_NOTICE_GRANTED,
+                          .begin = at(4 * SECOND),
+                          .end = at(30 * SECOND),
+                          .contended = true};
+    hear(&bench, notice, bench.asked.ticket, SECOND);
+    CU_ASSERT_PTR_NULL(workbench_acquire(&bench.workbench, at(4 * SECOND - 1)));
+    CU_ASSERT_EQUAL(bench.asked.releases, 0); /* others wait, but it was not used yet */
+    CU_ASSERT_EQUAL(workbench_next_time(&bench.workbench).ns, 4 * SECOND);
+    end_lease(&bench, SECOND + SECOND / 2);
+    CU_ASSERT_EQUAL(bench.asked.releases, 1);
+    CU_ASSERT_EQUAL(bench.asked.rest_end.ns, 4 * SECOND);
+    /* It is asked for anew a moment before it is needed. */
+    CU_ASSERT_PTR_NULL(workbench_acquire(&bench.workbench, at(2 * SECOND - 1)));
+    CU_ASSERT_EQUAL(bench.asked.wants, 1);
+    CU_ASSERT_PTR_NULL(workbench_acquire(&bench.workbench, at(4 * SECOND - SECOND / 10)));
+    CU_ASSERT_EQUAL(bench.asked.wants, 2);
+    hear(&bench, notice, bench.asked.ticket, 4 * SECOND - SECOND / 20);
+    fetch_once(&bench, 4 * SECOND, 6 * SECOND);
+    CU_ASSERT_EQUAL(bench.asked.releases, 2);
+    close_lease_bench(&bench);
+}
+
 static void a_fetch_in_flight_keeps_its_lease(void)
 {
     LeaseBench bench;
     open_lease_bench(&bench, 9);
     grant(&bench, 30 * SECOND, false, SECOND);
     CU_ASSERT_PTR_EQUAL(workbench_acquire(&bench.workbench, at(29 * SECOND)), bench.host);
-    workbench_contended(&bench.workbench, &bench.address, bench.asked.ticket, at(29 * SECOND));
-    workbench_lease_ended(&bench.workbench, &bench.address, bench.asked.ticket, at(30 * SECOND));
+    contend(&bench, 29 * SECOND);
+    end_lease(&bench, 30 * SECOND);
     CU_ASSERT_EQUAL(bench.asked.releases, 0);
     bench.host->politeness.ip_next_fetch = at(51 * SECOND);
     (void)workbench_release(&bench.workbench, bench.host, at(50 * SECOND));
@@ -845,7 +889,7 @@ static void after_a_sleep_leases_are_asked_for_anew(void)
     CU_ASSERT_PTR_NULL(workbench_acquire(&bench.workbench, at(2 * SECOND)));
     CU_ASSERT_TRUE(bench.asked.releases == 1 && bench.asked.wants == 2);
     /* It cannot be asked for: a moment later again. */
-    workbench_lease_ended(&bench.workbench, &bench.address, bench.asked.ticket, at(2 * SECOND));
+    end_lease(&bench, 2 * SECOND);
     CU_ASSERT_EQUAL(bench.asked.wants, 2);
     CU_ASSERT_PTR_NULL(workbench_acquire(&bench.workbench, at(3 * SECOND)));
     CU_ASSERT_EQUAL(bench.asked.wants, 3);
@@ -891,6 +935,8 @@ UNIT_MAIN(
     {"without a lease nothing is fetched", without_a_lease_nothing_is_fetched},
     {"news of an earlier want come too late", news_of_an_earlier_want_come_too_late},
     {"what is not needed others get", what_is_not_needed_others_get},
+    {"a lease that begins later is kept, and its rest told",
+     a_lease_that_begins_later_is_kept_and_its_rest_told},
     {"a fetch in flight keeps its lease", a_fetch_in_flight_keeps_its_lease},
     {"after a sleep leases are asked for anew", after_a_sleep_leases_are_asked_for_anew},
     {"an entry that is forgotten gives its lease back",

@@ -12,12 +12,13 @@ Result lease_desk_init(LeaseDesk *desk, NodeLink *link, const LeaseRules *rules,
     memset(desk, 0, sizeof *desk);
     desk->link = link;
     desk->rules = *rules;
+    desk->rules.lead_ms = link->wire < LEASE_WAIT_WIRE ? 0 : rules->lead_ms;
     desk->dead_below = dead_below;
     desk->alone = alone;
     desk->pace_ms = rules->pace_ms;
     desk->next_census = MONO_NEVER;
     desk->begun = now;
-    Result rc = lease_arbiter_new(&desk->arbiter, rules, link->head.from, addresses, now);
+    Result rc = lease_arbiter_new(&desk->arbiter, &desk->rules, link->head.from, addresses, now);
     return rc == RESULT_OK ? lease_holder_new(&desk->holder, rules, sink) : rc;
 }
 
@@ -212,7 +213,7 @@ void lease_desk_asked(LeaseDesk *desk, NodeMessage *in, MonoTime now)
         lease_desk_judge(desk, client, number, dead_below, desk->items, n, now)) {
         WireWriter writer = node_link_begin(desk->link);
         wire_put_number(&writer, number, 8);
-        wire_put_list(&writer, &node_lease_answer, desk->answers, n);
+        wire_put_list(&writer, node_lease_answer(desk->link), desk->answers, n);
         node_link_answer(desk->link, &writer, in);
     }
 }
@@ -282,7 +283,8 @@ void lease_desk_hinted(LeaseDesk *desk, NodeMessage *in, MonoTime now)
 void lease_desk_take(LeaseDesk *desk, NodeMessage *in, MonoTime now)
 {
     uint64_t number = wire_get_number(&in->body, 8);
-    size_t n = wire_get_list(&in->body, &node_lease_answer, desk->answers, LEASE_ITEMS_MOST);
+    size_t n = wire_get_list(&in->body, node_lease_answer(desk->link), desk->answers,
+                             LEASE_ITEMS_MOST);
     if (!in->says) {
         lease_holder_nobody(desk->holder, (uint16_t)in->number, in->number >> AGENT_BITS, now);
     } else if (wire_reader_ended(&in->body)) {

@@ -3,7 +3,8 @@
  *
  *   workbench        holder                                 arbiter of the address
  *   wants it ------> LEASE_WANT -------------------------->  queues it; free and nobody before it:
- *                       <------------------------- GRANTED       granted, with a number
+ *                       <------------------------- GRANTED       granted, with a number; soon
+ *                                                                free: to begin then
  *                       <---------------------------- WAIT   or it waits
  *                       <--------------------- hint: OFFER   its turn has come: kept free a moment
  *                    LEASE_WANT ----------- GRANTED ------>  (as above)
@@ -22,7 +23,8 @@
  *     asked; the arbiter counts from when it granted, which is later. So no common clock is
  *     needed, only that clocks run equally fast within LEASE_DRIFT.
  *  2. An arbiter grants an address again when it was released, or when so much time has passed
- *     that the last fetch has ended in any case (lease_busy_ms).
+ *     that the last fetch has ended in any case (lease_busy_ms). What is granted while it still
+ *     rests begins after the rest, which the holder counts from the answer on.
  *  3. (doc/spec/leases.pml has all of this as a model.) An arbiter grants nothing while it does not
  * know the cluster table to be the newest (confirm_ms), and nothing for lease_rest_ms after it
  * began or was given the address by a table, since it does not know what was granted before. One
@@ -44,6 +46,7 @@ typedef struct LeaseRules {
     int64_t confirm_ms; /* how long a look at the cluster table is good for */
     int64_t stale_ms;   /* a look may show what the table was so long before it began */
     int64_t pace_ms;    /* between two messages from one agent to another */
+    int64_t lead_ms;    /* so long before an address is free it is granted, to begin then */
 } LeaseRules;
 
 /* The number of a holder's message: its clock in such units, or one more than the number before, so
@@ -86,6 +89,7 @@ typedef struct LeaseAnswer {
     LeaseSaid said;
     uint64_t number; /* of what is granted */
     bool others;     /* some wait */
+    int64_t wait_ms; /* of what is granted: nothing begins before so much time has passed */
 } LeaseAnswer;
 
 /* What a holder tells an arbiter that begins. */

@@ -134,14 +134,18 @@ static Lease *lease_of(HeapNode *node)
 }
 
 /* When something is to be done about it. */
-static MonoTime lease_arbiter_due_of(const Lease *lease)
+static MonoTime lease_arbiter_due_of(const LeaseArbiter *arbiter, const Lease *lease)
 {
     if (lease->number > 0) {
         bool tell = lease->n_waiters > 0 && !lease->holder_knows;
         MonoTime at_once = {0};
         return tell ? at_once : lease->busy_until;
     }
-    return lease->offered ? lease->offer_end : lease->free_at;
+    if (lease->offered) {
+        return lease->offer_end;
+    }
+    return lease->n_waiters > 0 ? mono_add_ms(lease->free_at, -arbiter->rules.lead_ms)
+                                : lease->free_at;
 }
 
 /* There is room: the heap never shrinks. */
@@ -150,7 +154,8 @@ static void lease_arbiter_place(LeaseArbiter *arbiter, Lease *lease)
     if (heap_holds(&lease->due)) {
         heap_remove(&arbiter->due, &lease->due);
     }
-    (void)heap_push(&arbiter->due, &lease->due, lease_arbiter_due_of(lease).ns, lease->number);
+    (void)heap_push(&arbiter->due, &lease->due, lease_arbiter_due_of(arbiter, lease).ns,
+                    lease->number);
 }
 
 /* ---- birth ---- */
@@ -335,7 +340,7 @@ static Lease *lease_arbiter_find_or_add(LeaseArbiter *arbiter, const IpAddress *
     lease->address = *address;
     lease->free_at = mono_later(now, lease_floor_of(&arbiter->floor, address));
     heap_node_init(&lease->due);
-    if (heap_push(&arbiter->due, &lease->due, lease_arbiter_due_of(lease).ns, 0) != RESULT_OK) {
+    if (heap_push(&arbiter->due, &lease->due, lease->free_at.ns, 0) != RESULT_OK) {
         lease_arbiter_forget(arbiter, lease);
         return NULL;
     }
@@ -403,7 +408,9 @@ static LeaseAnswer grant(LeaseArbiter *arbiter, Lease *lease, LeaseClient client
     lease->busy_until = mono_add_ms(now, lease_busy_ms(&arbiter->rules));
     lease->offered = false;
     lease->holder_knows = lease->n_waiters > 0;
-    return (LeaseAnswer){LEASE_GRANTED, lease->number, lease->n_waiters > 0};
+    int64_t wait_ms =
+        mono_before(now, lease->free_at) ? mono_ms_between(now, lease->free_at) + 1 : 0;
+    return (LeaseAnswer){LEASE_GRANTED, lease->number, lease->n_waiters > 0, wait_ms};
 }
 
 /* Whoever holds it and does not know asks without a number: its answer was lost. */
@@ -412,7 +419,8 @@ static LeaseAnswer lease_arbiter_want(LeaseArbiter *arbiter, Lease *lease, Lease
 {
     bool holds = lease->number > 0 && same_client(lease->holder, client);
     bool first = lease->n_waiters == 0 || same_client(lease->waiters[0].client, client);
-    bool may = lease_floor_may_grant(&arbiter->floor, now) && !mono_before(now, lease->free_at);
+    bool soon = !mono_before(mono_add_ms(now, arbiter->rules.lead_ms), lease->free_at);
+    bool may = lease_floor_may_grant(&arbiter->floor, now) && soon;
     if (may &&
         ((holds && (lease->n_waiters == 0 || number == 0)) || (lease->number == 0 && first))) {
         return grant(arbiter, lease, client, now);
@@ -557,7 +565,11 @@ static bool lease_arbiter_serve(LeaseArbiter *arbiter, Lease *lease, MonoTime no
         append_waiter(arbiter, lease, waiter);
     }
     if (!has_waiter(arbiter, lease, now)) {
-        lease_arbiter_forget(arbiter, lease);
+        if (mono_before(now, lease->free_at)) {
+            lease_arbiter_place(arbiter, lease);
+        } else {
+            lease_arbiter_forget(arbiter, lease);
+        }
         return false;
     }
     lease->offered = true;

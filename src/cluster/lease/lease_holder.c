@@ -226,6 +226,7 @@ static void lease_holder_tell(LeaseHolder *holder, const LeaseClaim *claim, Leas
     LeaseNotice notice = {.kind = kind,
                           .address = claim->address,
                           .ticket = claim->ticket,
+                          .begin = claim->rest_end,
                           .end = claim->end,
                           .contended = claim->others};
     holder->sink.take(holder->sink.context, &notice);
@@ -372,12 +373,16 @@ bool lease_holder_message(LeaseHolder *holder, MonoTime now, LeaseMessage *messa
 
 /* ---- answers ---- */
 
+/* What is given back before it has begun is left alone until then. */
 static void take_grant(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *item,
-                       const LeaseAnswer *answer, MonoTime asked)
+                       const LeaseAnswer *answer, MonoTime asked, MonoTime now)
 {
     bool extends = item->number > 0;
+    int64_t wait_ms = answer->wait_ms + answer->wait_ms / LEASE_DRIFT;
+    MonoTime begin = wait_ms > 0 ? mono_add_ms(now, wait_ms + 1) : (MonoTime){0};
     if (extends ? !claim->held || claim->number != item->number : !claim->wanted) {
         claim->leaves |= !extends; /* it is not wanted any more */
+        claim->rest_end = mono_later(claim->rest_end, begin);
         return;
     }
     holder->held += !claim->held;
@@ -386,7 +391,7 @@ static void take_grant(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *
     claim->number = answer->number;
     claim->others = answer->others;
     claim->told = false;
-    claim->rest_end = (MonoTime){0};
+    claim->rest_end = begin;
     claim->end = mono_later(claim->end, mono_add_ms(asked, holder->rules.term_ms));
     set_timer(holder, claim, mono_add_ms(asked, holder->rules.term_ms * 2 / 3));
     lease_holder_tell(holder, claim, LEASE_NOTICE_GRANTED);
@@ -415,7 +420,7 @@ static void lease_holder_take_answer(LeaseHolder *holder, LeaseClaim *claim, con
         claim->leaves = false;
         claim->rest_end = (MonoTime){0};
     } else if (answer->said == LEASE_GRANTED) {
-        take_grant(holder, claim, item, answer, asked);
+        take_grant(holder, claim, item, answer, asked, now);
     } else if (answer->said == LEASE_WAIT) {
         take_wait(holder, claim, item, answer, now);
     } else if (claim->wanted && !claim->held) { /* the arbiter has another table */

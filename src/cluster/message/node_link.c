@@ -20,9 +20,10 @@ static const WireField item_fields[] = {WIRE_FIELD(LeaseItem, ask, 1, LEASE_RELE
                                         ADDRESS(LeaseItem),
                                         WIRE_FIELD(LeaseItem, number, WIRE_VARINT, ANY_NUMBER),
                                         WIRE_FIELD(LeaseItem, rest_ms, WIRE_VARINT, LONGEST_MS)};
-static const WireField answer_fields[] = {WIRE_FIELD(LeaseAnswer, said, 1, LEASE_ANSWERS - 1),
-                                          WIRE_FIELD(LeaseAnswer, others, 1, 1),
-                                          WIRE_FIELD(LeaseAnswer, number, WIRE_VARINT, ANY_NUMBER)};
+static const WireField answer_fields[] = {
+    WIRE_FIELD(LeaseAnswer, said, 1, LEASE_ANSWERS - 1), WIRE_FIELD(LeaseAnswer, others, 1, 1),
+    WIRE_FIELD(LeaseAnswer, number, WIRE_VARINT, ANY_NUMBER),
+    WIRE_FIELD(LeaseAnswer, wait_ms, WIRE_VARINT, LONGEST_MS)};
 static const WireField held_fields[] = {ADDRESS(LeaseHeld),
                                         WIRE_FIELD(LeaseHeld, left_ms, WIRE_VARINT, LONGEST_MS)};
 static const WireField hint_fields[] = {WIRE_FIELD(LeaseHint, kind, 1, LEASE_OTHERS),
@@ -37,10 +38,16 @@ static const WireField report_fields[] = {WIRE_FIELD(EndReport, idle, 1, 1),
 
 static const WireRecord node_head = WIRE_RECORD(NodeHead, head_fields);
 const WireRecord node_lease_item = WIRE_RECORD(LeaseItem, item_fields);
-const WireRecord node_lease_answer = WIRE_RECORD(LeaseAnswer, answer_fields);
+static const WireRecord answer_5 = WIRE_RECORD(LeaseAnswer, answer_fields);
+static const WireRecord answer_4 = {answer_fields, 3, sizeof(LeaseAnswer)};
 const WireRecord node_lease_held = WIRE_RECORD(LeaseHeld, held_fields);
 const WireRecord node_lease_hint = WIRE_RECORD(LeaseHint, hint_fields);
 const WireRecord node_end_report = WIRE_RECORD(EndReport, report_fields);
+
+const WireRecord *node_lease_answer(const NodeLink *link)
+{
+    return link->wire < LEASE_WAIT_WIRE ? &answer_4 : &answer_5;
+}
 
 /* ---- A node's link ---- */
 

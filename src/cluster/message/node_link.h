@@ -48,7 +48,6 @@ typedef struct NodeMessage {
  * node_lease_answer. Hints: a list of node_lease_hint, each for the session of the receiver that it
  * names. */
 extern const WireRecord node_lease_item;
-extern const WireRecord node_lease_answer;
 extern const WireRecord node_lease_held;
 extern const WireRecord node_lease_hint;
 extern const WireRecord node_end_report;
@@ -75,7 +74,7 @@ typedef enum NodeQuestion {
  * its settings, by whoever was the first to run: so agents are replaced one by one by those of the
  * next version, and the crawl speaks that once all have been stopped. */
 #ifndef NODE_WIRE /* tests build the programs of later versions */
-#define NODE_WIRE 4u
+#define NODE_WIRE 5u
 #endif
 #define NODE_WIRE_LEAST (NODE_WIRE - 1u)
 #define SETTINGS_KEY    "config"
@@ -117,6 +116,10 @@ typedef struct NodeLink {
         pace_ms; /* what all agents do at a change waits so long, and is done once for several */
     Buffer out;  /* what is being written: nobody finds there what was written before */
 } NodeLink;
+
+/* Before version 5 answers have no wait_ms, which is 0. */
+#define LEASE_WAIT_WIRE 5u
+const WireRecord *node_lease_answer(const NodeLink *link);
 
 /* Whether a crawl may have this name: letters, digits, '-' and '_'. */
 bool node_link_is_name(const char *crawl);

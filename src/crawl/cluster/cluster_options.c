@@ -19,7 +19,8 @@
 #define MESSAGE_AGE_MS 10000
 #define REST_MOST_MS   2000 /* between two messages with links to one agent */
 #define PACE_LEAST_MS  20   /* between two about leases */
-#define PACE_SHARE     20   /* and so much of the other one besides */
+#define PACE_SHARE     8    /* and such a part of the other one besides */
+#define LEAD_SHARE     8    /* of a lease: so long before an address is free it is granted */
 #define ANSWER_MS      10000
 #define AGAIN_MS       1000 /* until blocks are sent again that nobody took */
 #define ADDRESSES_MOST 1000000u
@@ -99,7 +100,8 @@ NodeOptions cluster_node_options(const Config *config, const ClusterNames *names
                   .delay_ms = longest_ip_delay(config),
                   .confirm_ms = confirm < CONFIRM_LEAST_MS ? CONFIRM_LEAST_MS : confirm,
                   .stale_ms = config->cluster_replicas > 1 ? STALE_MS : 0,
-                  .pace_ms = PACE_LEAST_MS + cluster_rest(config) / PACE_SHARE},
+                  .pace_ms = PACE_LEAST_MS + cluster_rest(config) / PACE_SHARE,
+                  .lead_ms = term / LEAD_SHARE},
         .lease_addresses = ADDRESSES_MOST,
         .courier = {.message_bytes = MESSAGE_BYTES,
                     .age_ms = MESSAGE_AGE_MS,

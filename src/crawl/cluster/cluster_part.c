@@ -339,7 +339,7 @@ static Result make_node(ClusterPart *part, Buffer *error)
         options.identity.self = (uint16_t)strtoul(part->config->cluster_agent, NULL, 10);
     }
     options.table = &table;
-    part->gather_ms = options.lease.pace_ms / 2;
+    part->gather_ms = options.lease.pace_ms;
     options.mass = cluster_sinks_mass(part);
     options.settings = buffer_string(&part->settings);
     options.edicts = &part->edicts.kept;

@@ -110,36 +110,19 @@ void mailbox_close(Mailbox *mailbox)
 
 /* ---- Frontier notice ---- */
 
-/* Frees the notice. */
-static void lease_notice_take(LeaseNotice *notice, Workbench *workbench, MonoTime now)
-{
-    switch (notice->kind) {
-    case LEASE_NOTICE_GRANTED:
-        workbench_granted(workbench, &notice->address, notice->ticket, notice->end,
-                          notice->contended, now);
-        break;
-    case LEASE_NOTICE_CONTENDED:
-        workbench_contended(workbench, &notice->address, notice->ticket, now);
-        break;
-    case LEASE_NOTICE_ENDED:
-        workbench_lease_ended(workbench, &notice->address, notice->ticket, now);
-        break;
-    }
-    free(notice);
-}
-
 /* RESULT_MEMORY; RESULT_CLOSED after the end. */
-static Result post_copy(Mailbox *mailbox, const void *notice, size_t size)
+static Result post_copy(Mailbox *mailbox, const void *notice, size_t size, MonoTime by)
 {
     void *message = malloc(size);
     if (message == NULL) {
         return RESULT_MEMORY;
     }
     memcpy(message, notice, size);
-    if (!mailbox_post(mailbox, message)) {
+    if (!mailbox_post_by(mailbox, message, by)) {
         free(message);
         return RESULT_CLOSED;
     }
+    mailbox_call(mailbox);
     return RESULT_OK;
 }
 
@@ -363,7 +346,8 @@ static void *todo_main(void *argument)
         for (size_t i = 0; i < n; i++) {
             News news = *(News *)messages[i];
             if (news == NEWS_LEASE) {
-                lease_notice_take(messages[i], &frontier->workbench, now);
+                workbench_hear(&frontier->workbench, messages[i], now);
+                free(messages[i]);
             } else if (news == NEWS_RECALL) {
                 recall(frontier, HEAP_ELEMENT(messages[i], VisitState, distributor.recall), now);
             } else if (news != NEWS_NONE) {
@@ -502,15 +486,18 @@ void frontier_committed(Frontier *frontier, CommitNotice *notice)
 void frontier_lease(Frontier *frontier, const LeaseNotice *notice)
 {
     LeaseNotice message = *notice;
+    MonoTime soon = mono_add_ms(mono_now(), WORKBENCH_RELEASE_MS);
     message.news = NEWS_LEASE;
-    (void)post_copy(&frontier->todo_inbox, &message, sizeof message);
+    (void)post_copy(&frontier->todo_inbox, &message, sizeof message,
+                    mono_later(soon, notice->begin));
 }
 
 /* Without memory the asker waits until the process ends, as if its host were down. */
 void frontier_told(Frontier *frontier, uint32_t host, ErrandOutcome outcome, ErrandAnswer *answer)
 {
     ErrandNotice notice = {.news = NEWS_TOLD, .host = host, .outcome = outcome, .answer = answer};
-    if (post_copy(&frontier->distributor_inbox, &notice, sizeof notice) != RESULT_OK) {
+    if (post_copy(&frontier->distributor_inbox, &notice, sizeof notice, (MonoTime){0}) !=
+        RESULT_OK) {
         errand_answer_delete(answer);
     }
 }
@@ -556,5 +543,5 @@ void frontier_set_connections(Frontier *frontier, size_t connections)
 Result frontier_change(Frontier *frontier, const DistributorChange *change)
 {
     ChangeNotice notice = {.news = NEWS_OPTIONS, .change = *change};
-    return post_copy(&frontier->distributor_inbox, &notice, sizeof notice);
+    return post_copy(&frontier->distributor_inbox, &notice, sizeof notice, (MonoTime){0});
 }

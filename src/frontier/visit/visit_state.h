@@ -205,8 +205,9 @@ typedef struct LeaseNotice {
     LeaseNoticeKind kind;
     IpAddress address;
     uint64_t ticket; /* of the want it answers: news of another one came too late */
+    MonoTime begin;  /* of a grant, as the next two */
     MonoTime end;
-    bool contended; /* of a grant: others wait */
+    bool contended; /* others wait */
 } LeaseNotice;
 
 typedef struct WindowUrl {

@@ -193,6 +193,7 @@ static DuePlace *due_entries_next(const DueEntries *due, const bool open[STANDIN
 /* ---- Workbench ---- */
 
 #define LEASE_KEEP_MS  500               /* a contended lease is kept so long for the next fetch */
+#define LEASE_WANT_MS  2000              /* one is asked for so long before it is needed */
 #define LEASE_PAUSE_MS 1000              /* until one is wanted again that could not be asked for */
 #define ASLEEP_NS      INT64_C(50000000) /* less is how far two clocks are read apart */
 
@@ -312,36 +313,46 @@ static void workbench_give_back(Workbench *workbench, WorkbenchEntry *entry)
     }
 }
 
+static void workbench_want(Workbench *workbench, WorkbenchEntry *entry)
+{
+    if (entry->lease.state == NO_LEASE) {
+        entry->lease = (EntryLease){.state = LEASE_IS_WANTED, .ticket = ++workbench->lease_ticket};
+        workbench->leases->want(workbench->leases->context, &entry->address, entry->lease.ticket);
+    }
+}
+
 /* The entry has something to fetch now: it may, or asks for a lease. */
 static bool has_lease(Workbench *workbench, WorkbenchEntry *entry, MonoTime now)
 {
-    EntryLease *lease = &entry->lease;
-    if (workbench->leases == NULL) {
+    const EntryLease *lease = &entry->lease;
+    bool held = lease->state == LEASE_IS_HELD;
+    if (workbench->leases == NULL || (held && !lease->ended && mono_before(now, lease->end))) {
         return true;
     }
-    if (lease->state == LEASE_IS_HELD && !lease->ended && mono_before(now, lease->end)) {
-        return true;
-    }
-    if (lease->state == LEASE_IS_HELD) {
+    if (held) {
         workbench_give_back(workbench, entry);
     }
-    if (lease->state == NO_LEASE) {
-        *lease = (EntryLease){.state = LEASE_IS_WANTED, .ticket = ++workbench->lease_ticket};
-        workbench->leases->want(workbench->leases->context, &entry->address, lease->ticket);
-    }
+    workbench_want(workbench, entry);
     return false;
 }
 
-/* The entry has nothing to fetch before `time`. What it holds it keeps when it will use it; others
- * who wait go first, unless it is a matter of moments. */
-static void spare_lease(Workbench *workbench, WorkbenchEntry *entry, MonoTime time, MonoTime now)
+/* The entry has nothing to fetch before `time`, or without work at all. What it holds it keeps when
+ * it will use it; others who wait go first, unless it is a matter of moments, or it was not used
+ * yet. What it will need soon it asks for. */
+static void spare_lease(Workbench *workbench, WorkbenchEntry *entry, MonoTime time, bool works,
+                        MonoTime now)
 {
     const EntryLease *lease = &entry->lease;
-    bool soon = mono_before(time, mono_add_ms(now, LEASE_KEEP_MS));
-    if (lease->state == LEASE_IS_WANTED ||
-        (lease->state == LEASE_IS_HELD &&
-         (lease->ended || !mono_before(time, lease->end) || (lease->contended && !soon)))) {
+    bool wants = works && !mono_before(mono_add_ms(now, LEASE_WANT_MS), time);
+    MonoTime kept = mono_later(mono_add_ms(now, LEASE_KEEP_MS), lease->kept);
+    bool keeps = !mono_before(kept, time);
+    bool held = lease->state == LEASE_IS_HELD;
+    if (held ? lease->ended || !mono_before(time, lease->end) || (lease->contended && !keeps)
+             : !wants) {
         workbench_give_back(workbench, entry);
+    }
+    if (wants && workbench->leases != NULL) {
+        workbench_want(workbench, entry);
     }
 }
 
@@ -378,14 +389,17 @@ static Result place_entry(Workbench *workbench, WorkbenchEntry *entry, MonoTime 
         return RESULT_OK;
     }
     if (!ready && next == NULL) {
-        spare_lease(workbench, entry, entry->next_fetch, now);
+        spare_lease(workbench, entry, entry->next_fetch, false, now);
         rc = heap_push(&workbench->resting, &entry->place, entry->next_fetch.ns, 0);
         entry->queue = rc == RESULT_OK ? ENTRY_RESTING : ENTRY_NOWHERE;
         return rc;
     }
     MonoTime time = ready || next == NULL ? entry->next_fetch
                                           : mono_later(entry->next_fetch, (MonoTime){next->key});
-    spare_lease(workbench, entry, time, now);
+    spare_lease(workbench, entry, time, true, now);
+    if (workbench->leases != NULL && entry->lease.state == NO_LEASE) {
+        time = mono_add_ms(time, -LEASE_WANT_MS);
+    }
     rc = heap_push(&workbench->waiting, &entry->place, time.ns, 0);
     entry->queue = rc == RESULT_OK ? ENTRY_WAITING : ENTRY_NOWHERE;
     return rc;
@@ -514,6 +528,7 @@ VisitState *workbench_acquire(Workbench *workbench, MonoTime now)
     assert(!entry->acquired && !mono_before(now, entry->next_fetch) &&
            !mono_before(now, visit_state_next_time(visit_state)));
     entry->acquired = true;
+    entry->lease.kept = (MonoTime){0};
     MonoTime unbounded = {0};
     visit_state->politeness.fetch_before = workbench->leases == NULL ? unbounded : entry->lease.end;
     visit_state->place = VISIT_STATE_ACQUIRED;
@@ -609,50 +624,34 @@ size_t workbench_n_crowded(const Workbench *workbench, Standing standing, size_t
 
 /* ---- news of leases ---- */
 
-/* The entry that a piece of news is about; NULL: it came too late. */
-static WorkbenchEntry *entry_with(const Workbench *workbench, const IpAddress *address,
-                                  uint64_t ticket)
+void workbench_hear(Workbench *workbench, const LeaseNotice *notice, MonoTime now)
 {
-    WorkbenchEntry *entry = map_get(&workbench->entries, ip_address_key(address));
-    return entry != NULL && entry->lease.state != NO_LEASE && entry->lease.ticket == ticket ? entry
-                                                                                            : NULL;
-}
-
-void workbench_granted(Workbench *workbench, const IpAddress *address, uint64_t ticket,
-                       MonoTime end, bool contended, MonoTime now)
-{
-    WorkbenchEntry *entry = entry_with(workbench, address, ticket);
-    if (entry != NULL) {
-        entry->lease.state = LEASE_IS_HELD;
-        entry->lease.end = end;
-        entry->lease.contended = contended;
-        entry->lease.ended = false;
-        (void)place_entry(workbench, entry, now);
+    WorkbenchEntry *entry = map_get(&workbench->entries, ip_address_key(&notice->address));
+    EntryLease *lease = entry == NULL ? NULL : &entry->lease;
+    if (lease == NULL || lease->state == NO_LEASE || lease->ticket != notice->ticket) {
+        return; /* it came too late */
     }
-}
-
-void workbench_contended(Workbench *workbench, const IpAddress *address, uint64_t ticket,
-                         MonoTime now)
-{
-    WorkbenchEntry *entry = entry_with(workbench, address, ticket);
-    if (entry != NULL) {
-        entry->lease.contended = true;
-        (void)place_entry(workbench, entry, now);
+    switch (notice->kind) {
+    case LEASE_NOTICE_GRANTED:
+        *lease = (EntryLease){.state = LEASE_IS_HELD,
+                              .ticket = notice->ticket,
+                              .end = notice->end,
+                              .contended = notice->contended};
+        entry->next_fetch = mono_later(entry->next_fetch, notice->begin);
+        lease->kept = mono_add_ms(mono_later(now, notice->begin), LEASE_WANT_MS);
+        break;
+    case LEASE_NOTICE_CONTENDED:
+        lease->contended = true;
+        break;
+    case LEASE_NOTICE_ENDED:
+        if (lease->state == LEASE_IS_WANTED) { /* it could not be asked for: not at once again */
+            *lease = (EntryLease){.state = NO_LEASE};
+            entry->next_fetch =
+                mono_later(entry->next_fetch, mono_add_ms(now, LEASE_PAUSE_MS + LEASE_WANT_MS));
+        }
+        lease->ended = true;
+        break;
     }
-}
-
-void workbench_lease_ended(Workbench *workbench, const IpAddress *address, uint64_t ticket,
-                           MonoTime now)
-{
-    WorkbenchEntry *entry = entry_with(workbench, address, ticket);
-    if (entry == NULL) {
-        return;
-    }
-    if (entry->lease.state == LEASE_IS_WANTED) { /* it could not be asked for: not at once again */
-        entry->lease = (EntryLease){.state = NO_LEASE};
-        entry->next_fetch = mono_later(entry->next_fetch, mono_add_ms(now, LEASE_PAUSE_MS));
-    }
-    entry->lease.ended = true;
     (void)place_entry(workbench, entry, now);
 }
 

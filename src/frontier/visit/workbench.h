@@ -80,6 +80,7 @@ typedef struct EntryLease {
     EntryLeaseState state;
     uint64_t ticket; /* of the want: news of an earlier one come too late */
     MonoTime end;    /* no fetch begins behind it */
+    MonoTime kept;   /* for a first fetch by then, though others wait */
     bool contended;  /* others wait */
     bool ended;      /* it is to be given back */
 } EntryLease;
@@ -108,7 +109,7 @@ bool workbench_entry_has_ready(const WorkbenchEntry *entry);
 /* How leases are asked for (cluster/lease/lease_holder.h). */
 typedef struct WorkbenchLeases {
     void *context;
-    /* Answered by workbench_granted, or workbench_lease_ended, with the ticket. */
+    /* Answered by workbench_hear, with the ticket. */
     void (*want)(void *context, const IpAddress *address, uint64_t ticket);
     /* Others may have it after rest_end. */
     void (*release)(void *context, const IpAddress *address, MonoTime rest_end);
@@ -178,15 +179,8 @@ size_t workbench_n_active(const Workbench *workbench, Standing standing);
 /* The number of entries that are due and wait only because hosts of this standing have all the
  * connections that they may have, or because there are no more than `connections`. */
 size_t workbench_n_crowded(const Workbench *workbench, Standing standing, size_t connections);
-/* A lease until `end`; again when it is extended. contended: others wait for it. */
-void workbench_granted(Workbench *workbench, const IpAddress *address, uint64_t ticket,
-                       MonoTime end, bool contended, MonoTime now);
-/* Others wait for what is held. */
-void workbench_contended(Workbench *workbench, const IpAddress *address, uint64_t ticket,
-                         MonoTime now);
-/* A lease is over, or cannot be had now: it is wanted again when it is needed. */
-void workbench_lease_ended(Workbench *workbench, const IpAddress *address, uint64_t ticket,
-                           MonoTime now);
+/* News of a lease: what is over, or cannot be had now, is wanted again when it is needed. */
+void workbench_hear(Workbench *workbench, const LeaseNotice *notice, MonoTime now);
 /* Forgets all leases that are held when the machine has slept since the last call: that is time
  * which the clock did not count. asleep_ns: ever (clock_asleep_ns). */
 void workbench_count_sleep(Workbench *workbench, int64_t asleep_ns);
