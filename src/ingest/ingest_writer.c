@@ -91,7 +91,7 @@ int64_t ingest_patience_ms(const IngestPatience *patience, int64_t batch_time_ms
 
 void ingest_patience_note(IngestPatience *patience, int64_t batch_time_ms, bool woke)
 {
-    int64_t ms = woke ? INGEST_HUNGRY_MS : 2 * hungry_ms(patience);
+    int64_t ms = woke ? hungry_ms(patience) / 2 : 2 * hungry_ms(patience);
     patience->hungry_ms = ms < batch_time_ms ? ms : batch_time_ms;
 }
 

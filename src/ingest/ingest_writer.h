@@ -30,10 +30,11 @@
  * What: idle fetchers may be waiting for a commit, because it brings a new host, or more URLs of a
  * host that has run out of them. So the first batch is collected for INGEST_HUNGRY_MS only. When
  * its commit gave the fetchers nothing to do, they are waiting for the delays of hosts and not for
- * ingest, and the next batch is collected twice as long, and so on up to store.batch_time. The
- * reason for patience is that the database copies pages for each commit, however few results it
- * holds: the slow end of a crawl, where few hosts have work left, would pay for a commit with
- * nearly every page.
+ * ingest, and the next batch is collected twice as long, and so on up to store.batch_time; after
+ * one that did, half as long: what a host is given now and then, as by the blocks of other agents,
+ * is no reason for many commits. The reason for patience is that the database copies pages for each
+ * commit, however few results it holds: the slow end of a crawl, where few hosts have work left,
+ * would pay for a commit with nearly every page.
  * Threads: ingest. */
 
 #define INGEST_HUNGRY_MS 20

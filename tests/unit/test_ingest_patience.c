@@ -21,8 +21,16 @@ static void commits_that_wake_nobody_become_rare(void)
         expected = 2 * expected < BATCH_MS ? 2 * expected : BATCH_MS;
     }
     CU_ASSERT_EQUAL(expected, BATCH_MS);
-    ingest_patience_note(&patience, BATCH_MS, true);
-    CU_ASSERT_EQUAL(ingest_patience_ms(&patience, BATCH_MS, true), INGEST_HUNGRY_MS);
+    for (unsigned i = 0; i < 10; i++) { /* those that wake somebody become frequent again */
+        ingest_patience_note(&patience, BATCH_MS, true);
+        expected = expected / 2 > INGEST_HUNGRY_MS ? expected / 2 : INGEST_HUNGRY_MS;
+        CU_ASSERT_EQUAL(ingest_patience_ms(&patience, BATCH_MS, true), expected);
+    }
+    CU_ASSERT_EQUAL(expected, INGEST_HUNGRY_MS);
+    for (unsigned i = 0; i < 40; i++) { /* by turns: about what it was */
+        ingest_patience_note(&patience, BATCH_MS, i % 2 == 0);
+        CU_ASSERT(ingest_patience_ms(&patience, BATCH_MS, true) <= 2 * INGEST_HUNGRY_MS);
+    }
 }
 
 /* Whatever it was noted with. */

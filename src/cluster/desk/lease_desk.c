@@ -283,8 +283,8 @@ void lease_desk_hinted(LeaseDesk *desk, NodeMessage *in, MonoTime now)
 void lease_desk_take(LeaseDesk *desk, NodeMessage *in, MonoTime now)
 {
     uint64_t number = wire_get_number(&in->body, 8);
-    size_t n = wire_get_list(&in->body, node_lease_answer(desk->link), desk->answers,
-                             LEASE_ITEMS_MOST);
+    size_t n =
+        wire_get_list(&in->body, node_lease_answer(desk->link), desk->answers, LEASE_ITEMS_MOST);
     if (!in->says) {
         lease_holder_nobody(desk->holder, (uint16_t)in->number, in->number >> AGENT_BITS, now);
     } else if (wire_reader_ended(&in->body)) {

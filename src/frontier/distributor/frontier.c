@@ -110,6 +110,8 @@ void mailbox_close(Mailbox *mailbox)
 
 /* ---- Frontier notice ---- */
 
+#define LEASE_BEGIN_NS INT64_C(32000000)
+
 /* RESULT_MEMORY; RESULT_CLOSED after the end. */
 static Result post_copy(Mailbox *mailbox, const void *notice, size_t size, MonoTime by)
 {
@@ -482,14 +484,19 @@ void frontier_committed(Frontier *frontier, CommitNotice *notice)
     }
 }
 
-/* Without memory the lease runs out unused. */
+/* What begins later begins together with others, so that threads wake up for several at once.
+ * Without memory the lease runs out unused. */
 void frontier_lease(Frontier *frontier, const LeaseNotice *notice)
 {
     LeaseNotice message = *notice;
-    MonoTime soon = mono_add_ms(mono_now(), WORKBENCH_RELEASE_MS);
+    MonoTime now = mono_now();
+    MonoTime soon = mono_add_ms(now, WORKBENCH_RELEASE_MS);
     message.news = NEWS_LEASE;
+    if (mono_before(now, notice->begin)) {
+        message.begin.ns += LEASE_BEGIN_NS - message.begin.ns % LEASE_BEGIN_NS;
+    }
     (void)post_copy(&frontier->todo_inbox, &message, sizeof message,
-                    mono_later(soon, notice->begin));
+                    mono_later(soon, message.begin));
 }
 
 /* Without memory the asker waits until the process ends, as if its host were down. */

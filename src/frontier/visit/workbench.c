@@ -192,8 +192,9 @@ static DuePlace *due_entries_next(const DueEntries *due, const bool open[STANDIN
 
 /* ---- Workbench ---- */
 
-#define LEASE_KEEP_MS  500               /* a contended lease is kept so long for the next fetch */
-#define LEASE_WANT_MS  2000              /* one is asked for so long before it is needed */
+#define LEASE_KEEP_MS  500                /* a contended lease is kept so long for the next fetch */
+#define LEASE_WANT_MS  2000               /* one is asked for so long before it is needed */
+#define LEASE_GRID_NS  INT64_C(128000000) /* or up to so much earlier, together with others */
 #define LEASE_PAUSE_MS 1000              /* until one is wanted again that could not be asked for */
 #define ASLEEP_NS      INT64_C(50000000) /* less is how far two clocks are read apart */
 
@@ -336,6 +337,13 @@ static bool has_lease(Workbench *workbench, WorkbenchEntry *entry, MonoTime now)
     return false;
 }
 
+/* When a lease is asked for that is needed at `time`: the todo thread wakes up for many at once. */
+static MonoTime workbench_want_time(MonoTime time)
+{
+    MonoTime early = mono_add_ms(time, -LEASE_WANT_MS);
+    return (MonoTime){early.ns - early.ns % LEASE_GRID_NS};
+}
+
 /* The entry has nothing to fetch before `time`, or without work at all. What it holds it keeps when
  * it will use it; others who wait go first, unless it is a matter of moments, or it was not used
  * yet. What it will need soon it asks for. */
@@ -343,7 +351,7 @@ static void spare_lease(Workbench *workbench, WorkbenchEntry *entry, MonoTime ti
                         MonoTime now)
 {
     const EntryLease *lease = &entry->lease;
-    bool wants = works && !mono_before(mono_add_ms(now, LEASE_WANT_MS), time);
+    bool wants = works && !mono_before(now, workbench_want_time(time));
     MonoTime kept = mono_later(mono_add_ms(now, LEASE_KEEP_MS), lease->kept);
     bool keeps = !mono_before(kept, time);
     bool held = lease->state == LEASE_IS_HELD;
@@ -398,7 +406,7 @@ static Result place_entry(Workbench *workbench, WorkbenchEntry *entry, MonoTime 
                                           : mono_later(entry->next_fetch, (MonoTime){next->key});
     spare_lease(workbench, entry, time, true, now);
     if (workbench->leases != NULL && entry->lease.state == NO_LEASE) {
-        time = mono_add_ms(time, -LEASE_WANT_MS);
+        time = workbench_want_time(time);
     }
     rc = heap_push(&workbench->waiting, &entry->place, time.ns, 0);
     entry->queue = rc == RESULT_OK ? ENTRY_WAITING : ENTRY_NOWHERE;
