@@ -9,6 +9,7 @@
 #include "frontier/host/visit_errand.h"
 #include "frontier/host/visit_home.h"
 #include "frontier/host/visit_window.h"
+#include "frontier/visit/visit_turn.h"
 #include "base/core/hash.h"
 #include "frontier/host/visit_birth.h"
 #include "store/schedule/schedule_read.h"
@@ -542,8 +543,7 @@ void distributor_destroy(Distributor *distributor)
 static void wait_for_names(Distributor *distributor, VisitState *visit_state, int64_t wait_ms,
                            MonoTime now)
 {
-    visit_state->politeness.next_fetch =
-        mono_later(visit_state->politeness.next_fetch, mono_add_ms(now, wait_ms));
+    visit_turn_put_off(visit_state, now, wait_ms);
     visit_window_release(distributor, visit_state);
     visit_home_account(distributor, visit_state);
     visit_state->distributor.more = true;
@@ -573,7 +573,7 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     }
     if (visit_state->distributor.retired ||
         visit_state->politeness.dropped) { /* it went for its askers only */
-        visit_state->politeness.next_fetch = mono_later(visit_state->politeness.next_fetch, now);
+        visit_turn_put_off(visit_state, now, 0);
         visit_window_release(distributor, visit_state);
         visit_home_rest(distributor, visit_state, now);
         return;

@@ -2,6 +2,7 @@
 
 #include "base/thread/log.h"
 #include "frontier/host/visit_home.h"
+#include "frontier/visit/visit_turn.h"
 
 #define TEXT_LIMIT ((size_t)2 << 20)
 
@@ -42,8 +43,7 @@ static void owe_delay(const Distributor *distributor, VisitState *visit_state,
                    1;
     int64_t left = record->last_fetch_ms + owed - distributor->wall.us / 1000;
     if (record->last_fetch_ms > 0 && left > 0) {
-        visit_state->politeness.next_fetch = mono_later(
-            visit_state->politeness.next_fetch, mono_add_ms(now, left < owed ? left : owed));
+        visit_turn_put_off(visit_state, now, left < owed ? left : owed);
     }
 }
 
@@ -144,8 +144,7 @@ Result visit_birth_host(Distributor *distributor, MDB_txn *txn, uint32_t host,
     owe_delay(distributor, visit_state, record, now);
     int64_t wait = distributor_wait_ms(distributor, record);
     if (wait > 0) {
-        visit_state->politeness.next_fetch =
-            mono_later(visit_state->politeness.next_fetch, mono_add_ms(now, wait));
+        visit_turn_put_off(visit_state, now, wait);
     }
     *out = visit_state;
     return RESULT_OK;

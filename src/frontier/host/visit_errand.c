@@ -7,6 +7,7 @@
 #include "base/thread/log.h"
 #include "frontier/host/visit_birth.h"
 #include "frontier/host/visit_home.h"
+#include "frontier/visit/visit_turn.h"
 #include "parse/url/url.h"
 
 #define ORIGIN_LIMIT ((size_t)1 << 20)
@@ -98,8 +99,7 @@ static void visit_errand_fail(Distributor *distributor, VisitState *asker, Fetch
                     .robots = !had_rules};
     PolitenessVerdict verdict = politeness_judge(&distributor->politeness, &end,
                                                  &asker->politeness.health, &asker->robots.tries);
-    asker->politeness.next_fetch =
-        mono_later(asker->politeness.next_fetch, mono_add_ms(now, verdict.host_wait_ms));
+    visit_turn_put_off(asker, now, verdict.host_wait_ms);
     if (verdict.drop_host || verdict.park_host) {
         asker->politeness.dropped = true;
         distributor->sinks.drop(distributor->sinks.context, asker, FETCH_ROBOTS_ERROR);
@@ -164,8 +164,7 @@ static void put_off(VisitState *asker, MonoTime now)
     if (asker->robots.files != 0) {
         visit_state_end_file(asker);
     } else if (!visit_errand_give_up(&asker->robots, now)) {
-        asker->politeness.next_fetch =
-            mono_later(asker->politeness.next_fetch, mono_add_ms(now, AWAY_MS));
+        visit_turn_put_off(asker, now, AWAY_MS);
     }
 }
 

@@ -304,22 +304,16 @@ static void sieve_merge_settle(SieveMerge *merge, bool committed)
 
 Result sieve_state_read(MDB_txn *txn, MDB_dbi crawl, SieveState *state)
 {
-    char name[] = SIEVE_STATE_KEY;
     uint64_t words[STATE_WORDS];
-    MDB_val key = {sizeof name - 1, name};
-    MDB_val value = {0, NULL};
+    MDB_val key = lmdb_bytes(SIEVE_STATE_KEY, sizeof SIEVE_STATE_KEY - 1);
     *state = (SieveState){.lists = 0};
-    int rc = mdb_get(txn, crawl, &key, &value);
-    if (rc == MDB_NOTFOUND) {
-        return RESULT_OK;
-    }
-    if (rc != 0) {
-        return lmdb_result(rc, "get the sieve's state");
-    }
-    if (value.mv_size != sizeof words) {
+    Result rc = lmdb_get_struct(txn, crawl, key, words, sizeof words, "get the sieve's state");
+    if (rc == RESULT_VERSION) { /* it has another size */
         return RESULT_DAMAGED;
     }
-    memcpy(words, value.mv_data, sizeof words);
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
     if (le64toh(words[0]) != STATE_VERSION) {
         return RESULT_VERSION;
     }
@@ -333,16 +327,14 @@ Result sieve_state_read(MDB_txn *txn, MDB_dbi crawl, SieveState *state)
 
 static Result sieve_state_write(MDB_txn *txn, MDB_dbi crawl, const SieveState *state)
 {
-    char name[] = SIEVE_STATE_KEY;
     uint64_t words[STATE_WORDS] = {htole64(STATE_VERSION),
                                    htole64(state->position.generation),
                                    htole64(state->position.bytes),
                                    htole64(state->progress.generation),
                                    htole64((uint64_t)state->progress.bucket),
                                    htole64(state->lists)};
-    MDB_val key = {sizeof name - 1, name};
-    MDB_val value = {sizeof words, words};
-    return lmdb_result(mdb_put(txn, crawl, &key, &value, 0), "put the sieve's state");
+    return lmdb_put(txn, crawl, lmdb_bytes(SIEVE_STATE_KEY, sizeof SIEVE_STATE_KEY - 1),
+                    lmdb_bytes(words, sizeof words), "put the sieve's state");
 }
 
 /* ---- Sieve walk ---- */

@@ -36,7 +36,7 @@ HostSituation host_situation_of(const HostRecord *record, int64_t now_ms)
 }
 
 /* "150ms", "45s", "4m", "3h", "2d": one unit, rounded up. */
-static Result host_situation_tell_time(int64_t ms, Buffer *text)
+static void host_situation_tell_time(int64_t ms, Buffer *text)
 {
     static const struct {
         int64_t ms;
@@ -44,74 +44,72 @@ static Result host_situation_tell_time(int64_t ms, Buffer *text)
     } units[] = {{86400000, 'd'}, {3600000, 'h'}, {60000, 'm'}, {1000, 's'}};
     size_t i = 0;
     if (ms < 1000) {
-        return buffer_printf(text, "%lldms", (long long)ms);
+        buffer_printf(text, "%lldms", (long long)ms);
+        return;
     }
     while (i < 3 && ms < 2 * units[i].ms) {
         i++;
     }
-    return buffer_printf(text, "%lld%c", (long long)((ms + units[i].ms - 1) / units[i].ms),
-                         units[i].unit);
+    buffer_printf(text, "%lld%c", (long long)((ms + units[i].ms - 1) / units[i].ms), units[i].unit);
 }
 
-static Result tell_since(const HostSituation *situation, const char *what, Buffer *text)
+static void tell_since(const HostSituation *situation, const char *what, Buffer *text)
 {
     char time[CLOCK_TEXT_BYTES];
-    const char *why =
-        situation->why == FETCH_OK ? "by an operator" : fetch_class_name(situation->why);
-    if (situation->since_ms == 0) {
-        return buffer_printf(text, "%s: %s", what, why);
+    buffer_append_string(text, what);
+    if (situation->since_ms != 0) {
+        buffer_printf(text, " since %s",
+                      wall_format_iso((WallTime){situation->since_ms * 1000}, time));
     }
-    return buffer_printf(text, "%s since %s: %s", what,
-                         wall_format_iso((WallTime){situation->since_ms * 1000}, time), why);
-}
-
-static Result host_situation_tell_limit(HostLimit limit, Buffer *text)
-{
-    static const char *const texts[] = {
-        [LIMIT_HOST_PAGES] = "full: it has limits.pages_per_host pages",
-        [LIMIT_DOMAIN_PAGES] = "full: its domain has limits.pages_per_domain pages",
-        [LIMIT_ADDRESS_PAGES] = "full: its address has limits.pages_per_address pages",
-        [LIMIT_ADDRESS_HOSTS] = "full: its address has limits.hosts_per_address hosts already"};
-    return buffer_append_string(text, texts[limit <= LIMIT_ADDRESS_HOSTS ? limit : 0]);
+    buffer_printf(text, ": %s",
+                  situation->why == FETCH_OK ? "by an operator" : fetch_class_name(situation->why));
 }
 
 Result host_situation_tell(const HostSituation *situation, int64_t now_ms, Buffer *text)
 {
-    Result rc = RESULT_OK;
+    static const char *const limits[] = {
+        [LIMIT_HOST_PAGES] = "full: it has limits.pages_per_host pages",
+        [LIMIT_DOMAIN_PAGES] = "full: its domain has limits.pages_per_domain pages",
+        [LIMIT_ADDRESS_PAGES] = "full: its address has limits.pages_per_address pages",
+        [LIMIT_ADDRESS_HOSTS] = "full: its address has limits.hosts_per_address hosts already"};
+    size_t before = text->length;
     switch (situation->kind) {
     case HOST_READY:
-        return buffer_append_string(text, "ready");
+        buffer_append_string(text, "ready");
+        break;
     case HOST_WAITS:
-        rc = buffer_append_string(text, "waits ");
-        if (rc == RESULT_OK) {
-            rc = host_situation_tell_time(situation->until_ms - now_ms, text);
+        buffer_append_string(text, "waits ");
+        host_situation_tell_time(situation->until_ms - now_ms, text);
+        if (situation->failures > 0) {
+            buffer_printf(text, " for a retry: %s, %u failure%s in a row",
+                          fetch_class_name(situation->why), situation->failures,
+                          situation->failures == 1 ? "" : "s");
         }
-        if (rc == RESULT_OK && situation->failures > 0) {
-            rc = buffer_printf(text, " for a retry: %s, %u failure%s in a row",
-                               fetch_class_name(situation->why), situation->failures,
-                               situation->failures == 1 ? "" : "s");
-        }
-        return rc;
+        break;
     case HOST_IS_CLOSED:
-        rc = buffer_append_string(text, "outside its hours, which begin in ");
-        return rc == RESULT_OK ? host_situation_tell_time(situation->until_ms - now_ms, text) : rc;
+        buffer_append_string(text, "outside its hours, which begin in ");
+        host_situation_tell_time(situation->until_ms - now_ms, text);
+        break;
     case HOST_GIVEN_UP:
-        rc = tell_since(situation, "dropped", text);
-        if (rc == RESULT_OK && situation->until_ms > now_ms) {
-            rc = buffer_append_string(text, ", looked at again in ");
-            if (rc == RESULT_OK) {
-                rc = host_situation_tell_time(situation->until_ms - now_ms, text);
-            }
+        tell_since(situation, "dropped", text);
+        if (situation->until_ms > now_ms) {
+            buffer_append_string(text, ", looked at again in ");
+            host_situation_tell_time(situation->until_ms - now_ms, text);
         }
-        return rc;
+        break;
     case HOST_SET_ASIDE:
-        return tell_since(situation, "parked", text);
+        tell_since(situation, "parked", text);
+        break;
     case HOST_HAS_ENOUGH:
-        return host_situation_tell_limit(situation->limit, text);
+        buffer_append_string(
+            text, limits[situation->limit <= LIMIT_ADDRESS_HOSTS ? situation->limit : 0]);
+        break;
     case HOST_IS_ELSEWHERE:
-        return buffer_append_string(text, "moved to another agent of the cluster");
+        buffer_append_string(text, "moved to another agent of the cluster");
+        break;
     case HOST_FORBIDDEN:
+        buffer_append_string(text, "denied by the operator");
         break;
     }
-    return buffer_append_string(text, "denied by the operator");
+    return buffer_end(text, before);
 }

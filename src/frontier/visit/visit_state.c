@@ -132,51 +132,19 @@ size_t standing_counted(const size_t acquired[STANDINGS], const size_t slowed[ST
 
 /* ---- Visit state ---- */
 
-/* Splits "http://host:81" into its parts; hostname keeps the brackets of an IPv6 literal. Whatever
- * url.c lets through is an origin: which ports are connected to is asked of PortSet. */
-static Result split_origin(const char *origin, size_t length, bool *https, size_t *host_start,
-                           size_t *host_end, uint16_t *port)
-{
-    size_t scheme = 0;
-    if (length > 7 && memcmp(origin, "http://", 7) == 0) {
-        scheme = 7;
-        *https = false;
-    } else if (length > 8 && memcmp(origin, "https://", 8) == 0) {
-        scheme = 8;
-        *https = true;
-    } else {
-        return RESULT_INVALID;
-    }
-    size_t end = length;
-    *port = *https ? 443 : 80;
-    for (size_t i = length; i > scheme && origin[i - 1] != ']'; i--) {
-        if (origin[i - 1] == ':') {
-            unsigned long value = strtoul(origin + i, NULL, 10);
-            if (value > 65535) {
-                return RESULT_INVALID;
-            }
-            *port = (uint16_t)value;
-            end = i - 1;
-            break;
-        }
-    }
-    *host_start = scheme;
-    *host_end = end;
-    return end > scheme ? RESULT_OK : RESULT_INVALID;
-}
-
 Result visit_state_new(VisitState **visit_state, uint32_t host, const char *origin, size_t length)
 {
-    bool https = false;
-    size_t start = 0;
-    size_t end = 0;
-    uint16_t port = 0;
-    Result rc = split_origin(origin, length, &https, &start, &end, &port);
-    if (rc != RESULT_OK) {
-        return rc;
+    bool https = length > 8 && memcmp(origin, "https://", 8) == 0;
+    bool is_web = https || (length > 7 && memcmp(origin, "http://", 7) == 0);
+    Authority at = authority_of(origin, length);
+    size_t n = at.host_end - at.host;
+    /* The hostname keeps the brackets of an IPv6 literal. Port 0 is an origin's if it says so:
+     * which ports are connected to is asked of PortSet. */
+    if (!is_web || n == 0 || (at.port == 0 && at.end - at.host_end > sizeof ":0" - 1)) {
+        return RESULT_INVALID;
     }
     VisitState *vs = calloc(1, sizeof *vs);
-    char *strings = malloc(length + 1 + (end - start) + 1);
+    char *strings = malloc(length + 1 + n + 1);
     if (vs == NULL || strings == NULL) {
         free(vs);
         free(strings);
@@ -185,14 +153,14 @@ Result visit_state_new(VisitState **visit_state, uint32_t host, const char *orig
     memcpy(strings, origin, length);
     strings[length] = '\0';
     char *hostname = strings + length + 1;
-    memcpy(hostname, origin + start, end - start);
-    hostname[end - start] = '\0';
+    memcpy(hostname, origin + at.host, n);
+    hostname[n] = '\0';
     vs->identity.host = host;
     vs->place = VISIT_STATE_RESOLVING;
     vs->identity.origin = strings;
     vs->identity.origin_length = (uint32_t)length;
     vs->identity.hostname = hostname;
-    vs->identity.port = port;
+    vs->identity.port = at.port;
     vs->identity.https = https;
     vs->distributor.recall = NEWS_RECALL;
     atomic_init(&vs->signals.best, SCHEDULE_NO_LEVEL);
