@@ -93,9 +93,7 @@ static unsigned look(World *world, bool mend)
     memset(world->listed, 0, sizeof world->listed);
     world->check =
         (PageLinksCheck){.crawled = world->crawled, .n_pages = PAGES, .listed = world->listed};
-    CU_ASSERT_EQUAL(mend ? page_links_mend(world->db, world->txn, &world->check)
-                         : page_links_check(world->db, world->txn, &world->check),
-                    RESULT_OK);
+    CU_ASSERT_EQUAL(page_links_check(world->db, world->txn, &world->check, mend), RESULT_OK);
     for (unsigned i = 0; i < PAGES; i++) {
         n += (world->listed[i / 8] >> i % 8 & 1) == 0;
     }

@@ -136,8 +136,7 @@ static Result verify_links_look(Lists *lists, MDB_txn *txn)
     if (rc != RESULT_OK) {
         return rc;
     }
-    rc = repair ? page_links_mend(verify->db, txn, &check)
-                : page_links_check(verify->db, txn, &check);
+    rc = page_links_check(verify->db, txn, &check, repair);
     if (rc == RESULT_OK && check.n_broken > 0) {
         verify_problem(verify, VERIFY_DATABASE,
                        "%" PRIu64 " records of lists of links cannot be read", check.n_broken);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/core/ascii.h"
 #include "base/memory/array.h"
 #include "store/warc/warc_head.h"
 #include "base/thread/log.h"
@@ -40,15 +41,13 @@ static void cdxj_put_mime(Buffer *out, WarcBytes mime)
     bool valid = mime.length > 0 && mime.length <= 128;
     for (size_t i = 0; i < mime.length && valid; i++) {
         char c = mime.bytes[i];
-        valid = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
-                (c != '\0' && strchr(others, c) != NULL);
+        valid = ascii_is_digit(c) || ascii_is_letter(c) || (c != '\0' && strchr(others, c) != NULL);
     }
     if (!valid) {
         mime = warc_bytes("unk", 3);
     }
     for (size_t i = 0; i < mime.length; i++) {
-        char c = mime.bytes[i];
-        buffer_append_char(out, c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c);
+        buffer_append_char(out, ascii_lower(mime.bytes[i]));
     }
 }
 

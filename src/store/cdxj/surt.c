@@ -1,16 +1,9 @@
 #include "store/cdxj/surt.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
+#include "base/core/ascii.h"
 #include "base/memory/base64.h"
-
-static char surt_lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
 
 /* Undoes escapes in place until none is left. Repeating passes over "%25252525..." would be
  * quadratic; decoding onto a stack, as here, looks back after each decoded byte and is linear. */
@@ -41,7 +34,7 @@ static void surt_escape(Buffer *out, const char *s, size_t length)
         if (c <= 0x20 || c >= 0x7f || c == '#' || c == '%') {
             buffer_printf(out, "%%%02x", (unsigned)c);
         } else {
-            buffer_append_char(out, surt_lower((char)c));
+            buffer_append_char(out, ascii_lower((char)c));
         }
     }
 }
@@ -74,7 +67,7 @@ static size_t normalize_path(char *path, size_t length)
 
 static bool surt_is_alnum(char c)
 {
-    return (c >= '0' && c <= '9') || (surt_lower(c) >= 'a' && surt_lower(c) <= 'z');
+    return ascii_is_digit(c) || ascii_is_letter(c);
 }
 
 /* The end of "(" 24 letters or digits ")/" at s, with one-letter names "(a(...)b(...))/" too. */
@@ -128,11 +121,6 @@ static size_t strip_path_session(char *path, size_t length)
         }
     }
     return length;
-}
-
-static bool surt_is_letter(char c)
-{
-    return surt_lower(c) >= 'a' && surt_lower(c) <= 'z';
 }
 
 /* The end of an argument's value of exactly count bytes of the kind that ends the query or is
@@ -198,11 +186,11 @@ static size_t asp_session_end(const char *s, size_t length, size_t at)
         return 0;
     }
     for (size_t i = at + n; i < at + n + 8; i++) {
-        if (!surt_is_letter(s[i])) {
+        if (!ascii_is_letter(s[i])) {
             return 0;
         }
     }
-    return exact_value(s, length, at + n + 9, 24, surt_is_letter);
+    return exact_value(s, length, at + n + 9, 24, ascii_is_letter);
 }
 
 /* Removes the last session argument of each kind with the '&' behind it; query is in lower case. */
@@ -303,7 +291,7 @@ static void surt_append_path(Buffer *out, char *path, size_t length)
     length = unescape(path, length);
     length = normalize_path(path, length);
     for (size_t i = 0; i < length; i++) {
-        path[i] = surt_lower(path[i]);
+        path[i] = ascii_lower(path[i]);
     }
     length = strip_path_session(path, length);
     if (length > 1 && path[length - 1] == '/') {
@@ -319,7 +307,7 @@ static size_t www_length(const char *host, size_t length)
         return 0;
     }
     size_t i = 3;
-    while (i < length && host[i] >= '0' && host[i] <= '9') {
+    while (i < length && ascii_is_digit(host[i])) {
         i++;
     }
     return i < length && host[i] == '.' ? i + 1 : 0;

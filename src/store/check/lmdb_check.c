@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <lmdb.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/memory/bits.h"
+#include "base/memory/file.h"
 #include "store/lmdb/lmdb_result.h"
 
 #define HEADER_BYTES 16u
@@ -23,7 +23,6 @@
 #define KEY_MOST     511u
 #define PAGE_LEAST   256u
 #define PAGE_MOST    65536u
-#define PATH_BYTES   4096
 
 #define META_MAGIC   0xBEEFC0DEu
 #define META_VERSION 1u
@@ -549,9 +548,8 @@ Result lmdb_check(const char *path, const LmdbCheckOptions *options, LmdbBroken 
     static const LmdbCheckOptions defaults = {.unlocked = false};
     Walk walk = {.told = told, .context = context};
     Result rc = RESULT_OK;
-    char file[PATH_BYTES];
-    int n = snprintf(file, sizeof file, "%s/data.mdb", path);
-    int fd = n < 0 || n >= PATH_BYTES ? -1 : open(file, O_RDONLY | O_CLOEXEC);
+    Path file;
+    int fd = open(file_path(&file, "%s/data.mdb", path), O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
         lmdb_check_metas(&walk, fd);
         (void)close(fd);

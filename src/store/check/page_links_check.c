@@ -113,7 +113,7 @@ static Result sweep_table(Sweep *sweep, LmdbRows *rows, bool mend)
     return rc;
 }
 
-static Result page_links_check_look(PageDB *db, MDB_txn *txn, PageLinksCheck *check, bool mend)
+Result page_links_check(PageDB *db, MDB_txn *txn, PageLinksCheck *check, bool mend)
 {
     LmdbRows rows;
     Sweep sweep = {.check = check};
@@ -125,20 +125,7 @@ static Result page_links_check_look(PageDB *db, MDB_txn *txn, PageLinksCheck *ch
     return rc;
 }
 
-Result page_links_check(PageDB *db, MDB_txn *txn, PageLinksCheck *check)
-{
-    return page_links_check_look(db, txn, check, false);
-}
-
-Result page_links_mend(PageDB *db, MDB_txn *txn, PageLinksCheck *check)
-{
-    return page_links_check_look(db, txn, check, true);
-}
-
 Result page_keys_count(PageDB *db, MDB_txn *txn, uint64_t *n)
 {
-    MDB_stat stat = {.ms_entries = 0};
-    Result rc = lmdb_result(mdb_stat(txn, db->store->tables.hash2idx, &stat), "count hash2idx");
-    *n = stat.ms_entries;
-    return rc;
+    return lmdb_count(txn, db->store->tables.hash2idx, n, "count hash2idx");
 }

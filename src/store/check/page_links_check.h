@@ -19,10 +19,9 @@ typedef struct PageLinksCheck {
     uint64_t n_broken; /* records with something that cannot be read */
 } PageLinksCheck;
 
-/* Reads all lists. */
-Result page_links_check(PageDB *db, MDB_txn *txn, PageLinksCheck *check);
-/* The same in a write transaction; broken records are deleted, with all lists in them. */
-Result page_links_mend(PageDB *db, MDB_txn *txn, PageLinksCheck *check);
+/* Reads all lists. mend: in a write transaction; broken records are deleted, with all lists in
+ * them. */
+Result page_links_check(PageDB *db, MDB_txn *txn, PageLinksCheck *check, bool mend);
 
 /* Entries of hash2idx: as many as pages in a sound database. */
 Result page_keys_count(PageDB *db, MDB_txn *txn, uint64_t *n);

@@ -304,12 +304,6 @@ static Result entries_progress(DrumRepository *repository, DrumProgress *progres
     return RESULT_OK;
 }
 
-static Result entries_begin(DrumRepository *repository)
-{
-    (void)repository;
-    return RESULT_OK;
-}
-
 /* There is one merge: nothing was put before it. Equal keys meet within it, and keep_existing says
  * which of them counts. */
 static Result entries_find(DrumRepository *repository, const DrumKey *key, DrumBytes *value)
@@ -354,12 +348,6 @@ static Result entries_commit(DrumRepository *repository, DrumProgress progress)
     return RESULT_OK;
 }
 
-/* Whoever builds gives up. */
-static void entries_abort(DrumRepository *repository)
-{
-    (void)repository;
-}
-
 /* Begins the file of this name. keep: of values of one key the first counts, else the last.
  * entries_close in every case. */
 static Result entries_open(DedupEntries *entries, const char *folder, const char *name, bool keep)
@@ -368,11 +356,9 @@ static Result entries_open(DedupEntries *entries, const char *folder, const char
     Path generation;
     entries->interface = (DrumRepository){.keys = DRUM_KEYS_NUMBERS,
                                           .progress = entries_progress,
-                                          .begin = entries_begin,
                                           .find = entries_find,
                                           .put = entries_put,
-                                          .commit = entries_commit,
-                                          .abort = entries_abort};
+                                          .commit = entries_commit};
     const DrumOptions options = {.directory = file_path(&generation, "%s/%s.new", folder, name),
                                  .repository = &entries->interface,
                                  .keys = DRUM_KEYS_NUMBERS,

@@ -116,8 +116,9 @@ static Result keep_stored(DrumMerge *merge, DrumBytes value, DrumReference *stat
         return RESULT_OK;
     }
     uint32_t length = merge->wants_events ? (uint32_t)value.length : 0;
-    Result rc = buffer_append(stored, &length, sizeof length);
-    return rc == RESULT_OK ? buffer_append(stored, value.bytes, length) : rc;
+    (void)buffer_append(stored, &length, sizeof length);
+    (void)buffer_append(stored, value.bytes, length);
+    return stored->failed;
 }
 
 /* Replays the operations on one key in their order, from state on; returns the last state. */
@@ -299,7 +300,7 @@ Result drum_merge_run(DrumMerge *merge)
 {
     DrumRepository *repository = merge->options->repository;
     DrumProgress end = {.generation = merge->file->generation + 1};
-    Result rc = repository->begin(repository);
+    Result rc = repository->begin == NULL ? RESULT_OK : repository->begin(repository);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -307,7 +308,9 @@ Result drum_merge_run(DrumMerge *merge)
         rc = drum_merge_step(merge);
     }
     if (rc != RESULT_NOT_FOUND) {
-        repository->abort(repository);
+        if (repository->abort != NULL) {
+            repository->abort(repository);
+        }
         drum_merge_settle(merge, false);
         return rc;
     }

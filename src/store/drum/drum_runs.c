@@ -250,12 +250,10 @@ static Result runs_write(Runs *runs, uint64_t key, DrumBytes value)
     uint8_t head[2 * MAX_VARINT_SIZE];
     uint8_t *end = varint_encode_uint64(runs->n == 0 ? key : key - runs->before, head);
     end = varint_encode_uint64(value.length, end);
-    Result rc = buffer_append(&runs->block, head, (size_t)(end - head));
-    if (rc == RESULT_OK) {
-        rc = buffer_append(&runs->block, value.bytes, value.length);
-    }
-    if (rc != RESULT_OK) {
-        return rc;
+    (void)buffer_append(&runs->block, head, (size_t)(end - head));
+    (void)buffer_append(&runs->block, value.bytes, value.length);
+    if (runs->block.failed != RESULT_OK) {
+        return runs->block.failed;
     }
     runs->before = key;
     runs->n++;

@@ -138,8 +138,8 @@ struct DrumRepository {
     size_t key_limit; /* longest byte-string key */
     /* The progress of the last commit; {0, 0} when there was none. */
     Result (*progress)(DrumRepository *repository, DrumProgress *progress);
-    /* Starts a sweep (a transaction). begin, commit and abort are NULL when the owner merges in
-     * steps (drum_merge_step). */
+    /* Starts a sweep (a transaction). begin and abort may be NULL, and commit, too, when the owner
+     * merges in steps (drum_merge_step). */
     Result (*begin)(DrumRepository *repository);
     /* *value is borrowed until the next call. RESULT_NOT_FOUND. */
     Result (*find)(DrumRepository *repository, const DrumKey *key, DrumBytes *value);

@@ -215,10 +215,11 @@ HitsError hits_delete(Hits *hits)
     return is_done ? hits_error_ok : hits_error_internal;
 }
 
-static Result hits_reserve(Hits *hits, size_t n_pages)
+static HitsError hits_reserve(Hits *hits, size_t n_pages, const char *who)
 {
     MMapArray *const vectors[] = {hits->h1, hits->h2, hits->a1, hits->a2};
-    return rank_reserve(&hits->mutex, vectors, 4, n_pages, &hits->n_pages);
+    return (HitsError)rank_reserve(&hits->mutex, vectors, 4, n_pages, &hits->n_pages, hits->error,
+                                   who);
 }
 
 HitsError hits_set_n_pages(Hits *hits, size_t n_pages)
@@ -227,10 +228,7 @@ HitsError hits_set_n_pages(Hits *hits, size_t n_pages)
         return hits_error_internal;
     }
     error_clean(hits->error);
-    if (hits_reserve(hits, n_pages) != RESULT_OK) {
-        return hits_fail(hits, hits_error_memory, "hits_set_n_pages", "no room for the arrays");
-    }
-    return hits_error_ok;
+    return hits_reserve(hits, n_pages, "hits_set_n_pages");
 }
 
 static void publish_gifts(Hits *hits, const RankHits *it)
@@ -279,8 +277,9 @@ static HitsError hits_prepare(Hits *hits, RankHits *it)
 static HitsError hits_publish(Hits *hits, const RankHits *it)
 {
     const LinkGraph *g = it->graph;
-    if (hits_reserve(hits, g->n_pages) != RESULT_OK) {
-        return hits_fail(hits, hits_error_memory, "hits_compute", "no room for the results");
+    HitsError code = hits_reserve(hits, g->n_pages, "hits_compute");
+    if (code != hits_error_ok) {
+        return code;
     }
     rank_clear(&hits->mutex, hits->h1, g->n_pages); /* pages without links are no hubs */
     rank_clear(&hits->mutex, hits->h2, g->n_pages);

@@ -64,10 +64,11 @@ PageRankError page_rank_delete(PageRank *pr)
     return is_done ? page_rank_error_ok : page_rank_error_internal;
 }
 
-static Result page_rank_reserve(PageRank *pr, size_t n_pages)
+static PageRankError page_rank_reserve(PageRank *pr, size_t n_pages, const char *who)
 {
     MMapArray *const vectors[] = {pr->out_degree, pr->value1, pr->value2};
-    return rank_reserve(&pr->mutex, vectors, 3, n_pages, &pr->n_pages);
+    return (PageRankError)rank_reserve(&pr->mutex, vectors, 3, n_pages, &pr->n_pages, pr->error,
+                                       who);
 }
 
 PageRankError page_rank_set_n_pages(PageRank *pr, size_t n_pages)
@@ -76,11 +77,7 @@ PageRankError page_rank_set_n_pages(PageRank *pr, size_t n_pages)
         return page_rank_error_internal;
     }
     error_clean(pr->error);
-    if (page_rank_reserve(pr, n_pages) != RESULT_OK) {
-        return page_rank_fail(pr, page_rank_error_memory, "page_rank_set_n_pages",
-                              "no room for the arrays");
-    }
-    return page_rank_error_ok;
+    return page_rank_reserve(pr, n_pages, "page_rank_set_n_pages");
 }
 
 /* One computation. Vectors "by position" are in the order of the graph. */
@@ -174,9 +171,9 @@ static void start_vector(const PageRank *pr, Iteration *it)
 static PageRankError page_rank_publish(PageRank *pr, const Iteration *it)
 {
     const LinkGraph *g = it->graph;
-    if (page_rank_reserve(pr, g->n_pages) != RESULT_OK) {
-        return page_rank_fail(pr, page_rank_error_memory, "page_rank_compute",
-                              "no room for the results");
+    PageRankError code = page_rank_reserve(pr, g->n_pages, "page_rank_compute");
+    if (code != page_rank_error_ok) {
+        return code;
     }
     float *degree = rank_vector_floats(pr->out_degree);
     rank_clear(&pr->mutex, pr->out_degree, g->n_pages);

@@ -105,19 +105,18 @@ int rank_read_graph(LinkGraph **graph, size_t n_pages, void *stream, LinkStreamN
                                         : "the link stream failed");
 }
 
-Result rank_reserve(Mutex *mutex, MMapArray *const *vectors, size_t n_vectors, size_t n,
-                    size_t *n_pages)
+int rank_reserve(Mutex *mutex, MMapArray *const *vectors, size_t n_vectors, size_t n,
+                 size_t *n_pages, Error *error, const char *who)
 {
-    Result rc = RESULT_OK;
+    size_t done = 0;
     mutex_lock(mutex);
-    for (size_t i = 0; rc == RESULT_OK && i < n_vectors; i++) {
-        rc = rank_vector_reserve(vectors[i], n);
+    while (done < n_vectors && rank_vector_reserve(vectors[done], n) == RESULT_OK) {
+        done++;
     }
-    if (rc == RESULT_OK) {
-        *n_pages = n;
-    }
+    bool is_done = done == n_vectors;
+    *n_pages = is_done ? n : *n_pages;
     mutex_unlock(mutex);
-    return rc;
+    return is_done ? RANK_OK : rank_fail(error, RANK_MEMORY, who, "no room for the arrays");
 }
 
 void rank_clear(Mutex *mutex, MMapArray *vector, size_t n)

@@ -46,9 +46,10 @@ int rank_fail(Error *error, int code, const char *who, const char *what);
 int rank_read_graph(LinkGraph **graph, size_t n_pages, void *stream, LinkStreamNextFunc *next,
                     LinkStreamResetFunc *reset, const atomic_bool *stop, Error *error,
                     const char *who);
-/* Makes room for n elements in each of the vectors, under the lock, and sets *n_pages. */
-Result rank_reserve(Mutex *mutex, MMapArray *const *vectors, size_t n_vectors, size_t n,
-                    size_t *n_pages);
+/* Makes room for n elements in each of the vectors, under the lock, and sets *n_pages. RANK_MEMORY;
+ * the error is set. */
+int rank_reserve(Mutex *mutex, MMapArray *const *vectors, size_t n_vectors, size_t n,
+                 size_t *n_pages, Error *error, const char *who);
 /* What readers see changes in pieces under the lock, so that they never wait long. The first n
  * elements become 0; */
 void rank_clear(Mutex *mutex, MMapArray *vector, size_t n);
