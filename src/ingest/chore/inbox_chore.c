@@ -43,19 +43,18 @@ void inbox_chore_delete(InboxChore *chore)
 
 /* ---- records ---- */
 
-/* A URL as this crawl would have written it, too. */
-static bool is_normal(InboxChore *chore, const LinkRecord *record)
+/* Text as this crawl would have written it, too: a URL, or with `more` bytes behind it one. */
+static bool is_normal(InboxChore *chore, const char *text, size_t length, size_t more)
 {
-    return url_parse(&chore->url, NULL, record->url, record->length) == RESULT_OK &&
-           chore->url.length == record->length &&
-           memcmp(chore->url.href, record->url, record->length) == 0;
+    return url_parse(&chore->url, NULL, text, length) == RESULT_OK &&
+           chore->url.length == length + more && memcmp(chore->url.href, text, length) == 0;
 }
 
 static BlockFault inbox_chore_judge(InboxChore *chore, const BlockHeader *header,
                                     const LinkRecord *record)
 {
     IngestCluster *cluster = chore->cluster;
-    if (!is_normal(chore, record)) {
+    if (!is_normal(chore, record->url, record->length, 0)) {
         return BLOCK_RECORD;
     }
     bool same_table = header->epoch == (uint32_t)cluster->table.epoch;
@@ -91,21 +90,14 @@ static Result inbox_chore_read_block(InboxChore *chore, const Batch *batch,
     return rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 
-/* Whether an origin stands as it would in a URL of this crawl. */
-static bool is_normal_origin(InboxChore *chore, const HostMove *move)
-{
-    return url_parse(&chore->url, NULL, move->origin, move->length) == RESULT_OK &&
-           chore->url.length == move->length + 1 &&
-           memcmp(chore->url.href, move->origin, move->length) == 0;
-}
-
 /* A host that moves: here, or by an older or newer table to a third agent. */
 static Result read_host(InboxChore *chore, Batch *batch, const BlockHeader *header,
                         const void *body, BlockFault *fault)
 {
     HostMove move;
     IngestCluster *cluster = chore->cluster;
-    if (host_block_read(header, body, &move) != RESULT_OK || !is_normal_origin(chore, &move)) {
+    if (host_block_read(header, body, &move) != RESULT_OK ||
+        !is_normal(chore, move.origin, move.length, sizeof "/" - 1)) {
         *fault = BLOCK_RECORD;
         return RESULT_OK;
     }
