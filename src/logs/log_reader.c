@@ -403,22 +403,33 @@ const char *log_reader_problem(const LogReader *reader)
     return reader->problem.length == 0 ? NULL : buffer_string(&reader->problem);
 }
 
+static void log_reader_miss(Buffer *problem, const char *what, const char *why)
+{
+    if (problem != NULL) {
+        (void)buffer_printf(problem, "%s%s%s", problem->length > 0 ? "; " : "", what, why);
+    }
+}
+
 Result log_reader_each(const char *path, LogTake *take, void *context, Buffer *problem)
 {
     LogReader *reader = NULL;
     const char *line = NULL;
     size_t length = 0;
-    Result opened = log_reader_open(&reader, path);
-    const char *why = opened == RESULT_OK ? NULL : strerror(errno);
-    Result rc = opened == RESULT_NOT_FOUND ? RESULT_OK : opened;
-    while (rc == RESULT_OK && reader != NULL && log_reader_next(reader, &line, &length)) {
-        rc = take(context, line, length);
+    Result rc = log_reader_open(&reader, path);
+    if (rc != RESULT_OK) {
+        char why[128];
+        (void)snprintf(why, sizeof why, ": %s", strerror(errno));
+        log_reader_miss(problem, path, why);
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
-    if (problem != NULL && why != NULL) {
-        (void)buffer_printf(problem, "%s%s: %s", problem->length > 0 ? "; " : "", path, why);
-    } else if (problem != NULL && log_reader_problem(reader) != NULL) {
-        (void)buffer_printf(problem, "%s%s", problem->length > 0 ? "; " : "",
-                            log_reader_problem(reader));
+    while (log_reader_next(reader, &line, &length)) {
+        rc = take(context, line, length);
+        if (rc != RESULT_OK) {
+            break;
+        }
+    }
+    if (log_reader_problem(reader) != NULL) {
+        log_reader_miss(problem, log_reader_problem(reader), "");
     }
     log_reader_close(reader);
     return rc;

@@ -122,9 +122,9 @@ static int64_t turns_cpu_ms(const Turns *turns, uint32_t host, uint64_t page, Tu
         return turns_trial_ms(turns);
     }
     if (place == TURN_HOPEFUL) {
-        TurnsHope hope = turns_hope(turns, host);
-        return hope == HOPE_ALL ? turns->most_ms
-                                : turns_part(turns, turns_trial_ms(turns) << (hope - HOPE_TRIAL));
+        static const int64_t trials[HOPES] = {1, 1, 2, 4, 0, 1}; /* 0: all of it */
+        int64_t n = trials[turns_hope(turns, host)];
+        return n == 0 ? turns->most_ms : turns_part(turns, n * turns_trial_ms(turns));
     }
     if (place == TURN_IS_DEAR || map_get(&turns->pages, map_key(page)) != NULL) {
         return turns->most_ms;
