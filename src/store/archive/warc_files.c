@@ -35,19 +35,13 @@ Result warc_files_sync_directory(const char *directory)
 /* The number in the fields of a warcinfo record; 0 when there is none. */
 static uint32_t serial_of(WarcBytes fields)
 {
-    static const char name[] = "ragno-serial:";
-    const char *end = fields.bytes + fields.length;
-    for (const char *at = fields.bytes; at < end;) {
-        const char *lf = memchr(at, '\n', (size_t)(end - at));
-        size_t n = (size_t)((lf == NULL ? end : lf) - at);
-        if (n > sizeof name && memcmp(at, name, sizeof name - 1) == 0) {
-            uint64_t serial = 0;
-            size_t start = sizeof name - 1;
-            WarcBytes text = warc_bytes(at + start, n - start - (at[n - 1] == '\r' ? 1 : 0));
-            return warc_bytes_number(warc_bytes_trim(text), UINT32_MAX, &serial) ? (uint32_t)serial
-                                                                                 : 0;
+    WarcBytes line;
+    WarcField field;
+    uint64_t serial = 0;
+    while (warc_bytes_next_line(&fields, &line)) {
+        if (warc_field_split(line, &field) && warc_bytes_are(field.name, "ragno-serial")) {
+            return warc_bytes_number(field.value, UINT32_MAX, &serial) ? (uint32_t)serial : 0;
         }
-        at = lf == NULL ? end : lf + 1;
     }
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/ascii.h"
 #include "base/thread/log.h"
 #include "parse/host/ip_address.h"
 #include "store/warc/warc_head.h"
@@ -114,8 +115,7 @@ static bool is_token(WarcBytes name)
     static const char others[] = "!#$%&'*+-.^_`|~";
     for (size_t i = 0; i < name.length; i++) {
         char c = name.bytes[i];
-        bool alnum = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-        if (!alnum && (c == '\0' || strchr(others, c) == NULL)) {
+        if (!ascii_is_digit(c) && !ascii_is_letter(c) && (c == '\0' || strchr(others, c) == NULL)) {
             return false;
         }
     }
@@ -308,21 +308,15 @@ WarcBytes warc_reader_member(const WarcReader *reader, const WarcRecord *record)
     return warc_bytes(reader->map + record->offset, (size_t)record->length);
 }
 
-/* Whether a member or frame may begin at p. */
-static bool warc_reader_is_magic(const char *p, uint64_t left)
-{
-    static const char gzip[] = {'\x1f', '\x8b', 8};
-    static const char zstd[] = {'\x28', '\xb5', '\x2f', '\xfd'};
-    return (left >= sizeof gzip && memcmp(p, gzip, sizeof gzip) == 0) ||
-           (left >= sizeof zstd && memcmp(p, zstd, sizeof zstd) == 0);
-}
-
 /* Whether a record begins at offset. */
 static bool warc_reader_begins_record(WarcReader *reader, uint64_t offset)
 {
     static const char version[] = "WARC/1.";
     uint64_t length = 0;
-    return warc_reader_is_magic(reader->map + offset, reader->size - offset) &&
+    const char *p = reader->map + offset;
+    uint64_t left = reader->size - offset;
+    return (warc_compression_begins(WARC_GZIP, p, left) ||
+            warc_compression_begins(WARC_ZSTD, p, left)) &&
            warc_reader_read_member(reader, offset, &length) == RESULT_OK &&
            reader->data.length >= sizeof version - 1 &&
            memcmp(reader->data.data, version, sizeof version - 1) == 0;

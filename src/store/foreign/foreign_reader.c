@@ -1,6 +1,7 @@
 #include "store/foreign/foreign_reader.h"
 #include "base/memory/file.h"
 #include "parse/http/decode.h"
+#include "store/warc/warc_compress.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,16 +48,6 @@ struct ForeignStream {
     Buffer bytes; /* decompressed; the first `taken` are gone */
     size_t taken;
 };
-
-static bool foreign_stream_is_magic(ForeignCoding coding, const char *p, uint64_t left)
-{
-    static const char gzip[] = {'\x1f', '\x8b', 8};
-    static const char zstd[] = {'\x28', '\xb5', '\x2f', '\xfd'};
-    if (coding == CODING_GZIP) {
-        return left >= sizeof gzip && memcmp(p, gzip, sizeof gzip) == 0;
-    }
-    return coding == CODING_ZSTD && left >= sizeof zstd && memcmp(p, zstd, sizeof zstd) == 0;
-}
 
 /* A skippable frame of Zstandard: a dictionary or another remark. */
 static bool is_remark(const char *p, uint64_t left)
@@ -124,7 +115,7 @@ static Result load_dictionary(ForeignStream *stream)
     stream->position = REMARK_HEAD + length;
     Buffer plain = {.limit = DICTIONARY_BYTES};
     Result rc = RESULT_OK;
-    if (foreign_stream_is_magic(CODING_ZSTD, dictionary, length)) {
+    if (warc_compression_begins(WARC_ZSTD, dictionary, length)) {
         rc = decompress_dictionary(stream, dictionary, (size_t)length, &plain);
         dictionary = plain.data;
         length = plain.length;
@@ -140,10 +131,10 @@ static Result load_dictionary(ForeignStream *stream)
 /* What the first bytes say. */
 static ForeignCoding foreign_stream_coding(const ForeignStream *stream)
 {
-    if (foreign_stream_is_magic(CODING_GZIP, stream->map, stream->size)) {
+    if (warc_compression_begins(WARC_GZIP, stream->map, stream->size)) {
         return CODING_GZIP;
     }
-    return foreign_stream_is_magic(CODING_ZSTD, stream->map, stream->size) ||
+    return warc_compression_begins(WARC_ZSTD, stream->map, stream->size) ||
                    is_remark(stream->map, stream->size)
                ? CODING_ZSTD
                : CODING_NONE;
@@ -347,11 +338,12 @@ static Result foreign_stream_skip_member(ForeignStream *stream, uint64_t *passed
     uint64_t at = stream->member + 1;
     stream->bytes.length = 0;
     stream->taken = 0;
+    WarcCompression compression = stream->coding == CODING_GZIP ? WARC_GZIP : WARC_ZSTD;
     if (stream->coding == CODING_NONE) {
         at = stream->size;
     }
     while (at < stream->size &&
-           !foreign_stream_is_magic(stream->coding, stream->map + at, stream->size - at)) {
+           !warc_compression_begins(compression, stream->map + at, stream->size - at)) {
         at++;
     }
     *passed = (at < stream->size ? at : stream->size) - stream->member;
@@ -563,25 +555,12 @@ static Result find_head(ForeignReader *reader, size_t *head)
     return RESULT_OK;
 }
 
-/* Takes a line out of *text, without its end; false behind the last. */
-static bool foreign_reader_next_line(WarcBytes *text, WarcBytes *line)
-{
-    const char *lf = text->length == 0 ? NULL : memchr(text->bytes, '\n', text->length);
-    if (lf == NULL) {
-        return false;
-    }
-    size_t n = (size_t)(lf - text->bytes);
-    *line = warc_bytes(text->bytes, n > 0 && lf[-1] == '\r' ? n - 1 : n);
-    *text = warc_bytes(lf + 1, text->length - n - 1);
-    return true;
-}
-
 static void foreign_reader_read_fields(const Buffer *head, ForeignRecord *record)
 {
     WarcBytes text = warc_bytes(head->data, head->length);
     WarcBytes line;
-    (void)foreign_reader_next_line(&text, &line); /* the version */
-    while (record->n_fields < FOREIGN_MAX_FIELDS && foreign_reader_next_line(&text, &line)) {
+    (void)warc_bytes_next_line(&text, &line); /* the version */
+    while (record->n_fields < FOREIGN_MAX_FIELDS && warc_bytes_next_line(&text, &line)) {
         record->n_fields += warc_field_split(line, &record->fields[record->n_fields]);
     }
 }

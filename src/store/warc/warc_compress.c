@@ -352,9 +352,8 @@ static Result read_frame(ZSTD_DCtx *zstd, const char *bytes, size_t length, Buff
 Result warc_decompressor_read(WarcDecompressor *decompressor, const char *bytes, size_t length,
                               Buffer *out, size_t *used)
 {
-    static const char magic[] = "\x28\xb5\x2f\xfd";
     buffer_reset(out);
-    return length >= 4 && memcmp(bytes, magic, 4) == 0
+    return warc_compression_begins(WARC_ZSTD, bytes, length)
                ? read_frame(decompressor->zstd, bytes, length, out, used)
                : warc_compress_read_member(decompressor->gzip, bytes, length, out, used);
 }

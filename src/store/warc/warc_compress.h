@@ -16,6 +16,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/memory/buffer.h"
 
@@ -30,6 +31,13 @@ typedef enum WarcCompression { WORDS_ENUM(WARC_COMPRESSION_WORDS) } WarcCompress
 const char *warc_compression_suffix(WarcCompression compression);
 /* The length of name without ".warc.gz" or ".warc.zst"; 0 when it ends in neither. */
 size_t warc_compression_stem(const char *name, WarcCompression *compression);
+/* Whether a member or frame may begin with these bytes. */
+static inline bool warc_compression_begins(WarcCompression compression, const char *bytes,
+                                           uint64_t left)
+{
+    return compression == WARC_GZIP ? left >= 3 && memcmp(bytes, "\x1f\x8b\x08", 3) == 0
+                                    : left >= 4 && memcmp(bytes, "\x28\xb5\x2f\xfd", 4) == 0;
+}
 
 typedef struct WarcCompressor WarcCompressor;
 

@@ -13,6 +13,16 @@ bool warc_bytes_are(WarcBytes bytes, const char *word)
     return strlen(word) == bytes.length && strncasecmp(bytes.bytes, word, bytes.length) == 0;
 }
 
+bool warc_bytes_next_line(WarcBytes *text, WarcBytes *line)
+{
+    const char *lf = text->length == 0 ? NULL : memchr(text->bytes, '\n', text->length);
+    size_t n = lf == NULL ? text->length : (size_t)(lf - text->bytes);
+    bool is_there = text->length > 0;
+    *line = warc_bytes(text->bytes, n > 0 && text->bytes[n - 1] == '\r' ? n - 1 : n);
+    *text = lf == NULL ? warc_bytes("", 0) : warc_bytes(lf + 1, text->length - n - 1);
+    return is_there;
+}
+
 static bool warc_format_is_blank(char c)
 {
     return c == ' ' || c == '\t';

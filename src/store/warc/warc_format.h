@@ -31,6 +31,8 @@ bool warc_field_split(WarcBytes line, WarcField *field);
 bool warc_fields_find(const WarcField *fields, size_t n, const char *name, WarcBytes *value);
 /* Equal without regard to the case of ASCII letters; word is a C string in lower case. */
 bool warc_bytes_are(WarcBytes bytes, const char *word);
+/* Takes a line out of *text, without its end; false behind the last. */
+bool warc_bytes_next_line(WarcBytes *text, WarcBytes *line);
 /* Without blanks and tabs at either end. */
 WarcBytes warc_bytes_trim(WarcBytes bytes);
 /* A decimal number without sign, at most max; false for anything else. */
