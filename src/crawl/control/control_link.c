@@ -183,8 +183,8 @@ struct ControlLink {
 static Result control_link_explain(int code, const char *directory, Buffer *error)
 {
     if (code == ENOENT || code == ECONNREFUSED) {
-        (void)buffer_printf(error, "no crawl is running in %s (there is no %s/" CONTROL_NAME ")",
-                            directory, directory);
+        (void)buffer_printf(error, "no crawl is running in %s (%s %s/" CONTROL_NAME ")", directory,
+                            code == ENOENT ? "there is no" : "nobody listens at", directory);
         return RESULT_NOT_FOUND;
     }
     (void)buffer_printf(error, "%s/" CONTROL_NAME ": %s%s", directory, strerror(code),
