@@ -221,6 +221,7 @@ class Web:
     def __init__(self, path, prefix=(), **options):
         self.path = path
         self.log = os.path.join(path, "requests.log")
+        self.reading, self.read_bytes, self.read_requests = threading.Lock(), 0, []
         self.graph = os.path.join(path, "graph.txt")
         self.hosts_file = os.path.join(path, "hosts.txt")
         self.seeds = os.path.join(path, "seeds.txt")
@@ -260,16 +261,23 @@ class Web:
         self.errors.close()
 
     def requests(self):
-        """The log, one Request per line; a line that is still being written is left out."""
-        found = []
-        with open(self.log, encoding="latin-1") as file:
+        """The log, one Request per line; a line that is still being written is left out. Asked often: each line is
+        read once, and none after the end."""
+        with self.reading:
+            if self.asked is None:
+                self.read_on()
+            return list(self.read_requests)
+
+    def read_on(self):
+        with open(self.log, "rb") as file:
+            file.seek(self.read_bytes)
             for line in file:
-                if not line.endswith("\n"):
+                if not line.endswith(b"\n"):
                     break
-                f = line.rstrip("\n").split(" ", 7)
-                found.append(Request(int(f[0]), int(f[1]), f[2], f[3].lower(), int(f[4]),
-                                     int(f[5]), f[6], f[7]))
-        return found
+                self.read_bytes += len(line)
+                f = line.decode("latin-1").rstrip("\n").split(" ", 7)
+                self.read_requests.append(Request(int(f[0]), int(f[1]), f[2], f[3].lower(), int(f[4]),
+                                                  int(f[5]), f[6], f[7]))
 
     def graph_urls(self):
         with open(self.graph) as file:
