@@ -1,178 +1,224 @@
-/* What is written on links and around them: by both front ends, and in pieces. */
+/* Words of links and around them, beside one string of all words; cut where no word or character
+ * is, whatever pieces the text comes in. */
+#include <stdio.h>
 #include <string.h>
 
-#include "base/memory/buffer.h"
-#include "parse/html/html.h"
+#include "dice.h"
+#include "parse/text/link_text.h"
 #include "unit.h"
 
-#define BASE "http://h.test/d/p"
+#define SEED      20261128u
+#define ROUNDS    400u
+#define LINKS     40u
+#define ALL_BYTES 20000u
+#define WORD_MOST 64u /* a longer one may be cut */
 
-static void describe(Buffer *out, const PageLink *link)
-{
-    CU_ASSERT_PTR_NOT_NULL_FATAL(link->text);
-    (void)buffer_printf(out, "%s%.*s|%.*s", out->length == 0 ? "" : "\n",
-                        (int)link->text->anchor_length, link->text->anchor,
-                        (int)link->text->around_length, link->text->around);
-}
+static const char *const some[] = {"a",
+                                   "of",
+                                   "word",
+                                   "links",
+                                   "\xc3\xbc",
+                                   "\xe2\x82\xac\xe2\x82\xac",
+                                   "\xf0\x9f\x98\x80",
+                                   "x<y",
+                                   "and-a-rather-long-word-of-46-bytes-it-is-said"};
 
-static HtmlInput input_of(const char *html, const char *type)
-{
-    return (HtmlInput){.body = html,
-                       .length = strlen(html),
-                       .content_type = type,
-                       .url = BASE,
-                       .url_length = sizeof BASE - 1};
-}
+typedef struct Model {
+    char all[ALL_BYTES]; /* words, one blank between them */
+    size_t length;
+    uint32_t from[LINKS]; /* positions of each link */
+    uint32_t to[LINKS];
+    size_t n;
+} Model;
 
-/* Anchor, a bar, and the text around it, a line for each link. */
-static void whole(const char *html, const char *type, const HtmlOptions *options, Buffer *out)
+static void add_word(Model *model, const char *word)
 {
-    HtmlParser *parser = NULL;
-    Page page;
-    HtmlInput input = input_of(html, type);
-    CU_ASSERT_EQUAL_FATAL(html_parser_new(&parser, options), RESULT_OK);
-    CU_ASSERT_EQUAL(html_parse(parser, &input, &page), RESULT_OK);
-    buffer_reset(out);
-    for (size_t i = 0; i < page.n_links; i++) {
-        describe(out, &page.links[i]);
+    if (model->length > 0) {
+        model->all[model->length++] = ' ';
     }
-    html_parser_delete(parser);
+    memcpy(model->all + model->length, word, strlen(word));
+    model->length += strlen(word);
 }
 
-static void take(void *context, const PageLink *link, unsigned robots)
+/* Words with white space of all kinds in between; some links begin and end there. */
+static void draw(Dice *dice, LinkText *words, Model *model)
 {
-    (void)robots;
-    describe(context, link);
-}
-
-static void restart(void *context)
-{
-    buffer_reset(context);
-}
-
-static void in_pieces(const char *html, size_t size, const HtmlOptions *options, Buffer *out)
-{
-    HtmlParser *parser = NULL;
-    Page page;
-    HtmlInput input = input_of(html, "text/html; charset=utf-8");
-    input.taker = (HtmlLinkTaker){.take = take, .restart = restart, .context = out};
-    buffer_reset(out);
-    CU_ASSERT_EQUAL_FATAL(html_parser_new(&parser, options), RESULT_OK);
-    CU_ASSERT_EQUAL(html_pieces_begin(parser, &input), RESULT_OK);
-    do {
-        for (size_t at = 0; at < input.length; at += size) {
-            size_t n = input.length - at < size ? input.length - at : size;
-            html_pieces_feed(parser, html + at, n);
+    static const char *const space[] = {" ", "\n", "\t  \r\n", " \f", "&#32;", "&Tab;"};
+    bool is_open = false;
+    *model = (Model){.length = 0};
+    link_text_begin(words);
+    link_text_add(words, "\n ", dice_below(dice, 3), false);
+    unsigned count = (unsigned)dice_below(dice, 400);
+    for (unsigned i = 0; i < count; i++) {
+        const char *word = some[dice_below(dice, sizeof some / sizeof *some)];
+        size_t first =
+            dice_below(dice, strlen(word)) + 1; /* in two pieces, within a character too */
+        if (!is_open && model->n < LINKS && dice_below(dice, 4) == 0) {
+            model->from[model->n] = link_text_position(words);
+            is_open = true;
         }
-    } while (html_pieces_again(parser));
-    CU_ASSERT_EQUAL(html_pieces_end(parser, &page), RESULT_OK);
-    html_parser_delete(parser);
-}
-
-static void check(const char *html, size_t most, const char *want)
-{
-    Buffer got;
-    buffer_init(&got, BUFFER_NO_LIMIT);
-    HtmlOptions options = {.link_text = most};
-    whole(html, "text/html; charset=utf-8", &options, &got);
-    CU_ASSERT_STRING_EQUAL(buffer_string(&got), want);
-    if (strcmp(buffer_string(&got), want) != 0) {
-        (void)fprintf(stderr, "%s\n got  %s\n want %s\n", html, buffer_string(&got), want);
+        link_text_add(words, word, first, false);
+        link_text_add(words, word + first, strlen(word) - first, dice_below(dice, 2) == 0);
+        add_word(model, word);
+        if (is_open && dice_below(dice, 3) == 0) {
+            model->to[model->n++] = link_text_position(words);
+            is_open = false;
+        }
+        if (dice_below(dice, 3) == 0) {
+            link_text_break(words);
+        } else {
+            const char *blank = space[dice_below(dice, sizeof space / sizeof *space)];
+            link_text_add(words, blank, strlen(blank), true);
+        }
     }
-    in_pieces(html, 7, &options, &got);
-    CU_ASSERT_STRING_EQUAL(buffer_string(&got), want);
-    options.use_libxml2 = true;
-    whole(html, "text/html; charset=utf-8", &options, &got);
-    CU_ASSERT_STRING_EQUAL(buffer_string(&got), want);
-    buffer_destroy(&got);
 }
 
-static void links_have_their_text_and_what_is_around(void)
+static bool is_in(const LinkTextSlice *slice, const char *from, const char *to)
 {
-    check("<p>One <a href=a>two  three</a> four.</p>", 100, "two three|One two three four.");
-    check("<p>a<a href=a><b>b</b><i>c</i></a>d", 100, "bc|abcd");
-    check("<p>x<p><a href=a>AT&amp;T &lt;&#x41;</a><p>y", 100, "AT&T <A|x AT&T <A y");
-    check("<ul><li>n<li><a href=a>m</a><li><a href=b>o</a></ul>", 100, "m|n m o\no|n m o");
-    check("<p>in <a href=a>one <a href=b>two</a> three", 100,
-          "one|in one two three\ntwo|in one two three");
-    check("<p>caf\xc3\xa9 <a href=a>\xe6\x96\x87\xe5\xad\x97</a>", 100,
-          "\xe6\x96\x87\xe5\xad\x97|caf\xc3\xa9 \xe6\x96\x87\xe5\xad\x97");
+    return slice->length == 0 || (slice->bytes >= from && slice->bytes + slice->length <= to);
 }
 
-static void what_is_not_seen_is_no_text(void)
+/* Where a slice begins and ends no word goes on. */
+static bool is_of_words(const LinkTextSlice *slice, const Buffer *text)
 {
-    check("<title>T</title><style>s{}</style><script>var x</script><p>a <a href=a>b</a>"
-          "<template>t</template><!-- c --> d",
-          100, "b|a b d");
-    check("<p>a <a href=a><img src=i alt='the &lt;image&gt;'></a> b", 100,
-          "the <image>|a the <image> b\n|a the <image> b");
+    const char *end = slice->bytes + slice->length;
+    bool begins = slice->bytes == text->data || slice->bytes[-1] == ' ';
+    return slice->length == 0 || (begins && (end == text->data + text->length || *end == ' '));
 }
 
-static void texts_are_bounded_and_words_are_whole(void)
+static void texts_are_those_between_and_around_the_places_of_a_link(void)
 {
-    check("<p>one two three four <a href=a>five</a> six seven eight nine", 10,
-          "five|four five six seven");
-    check("<p>x <a href=a>a very long text of a link</a> y", 10, "a very|x a very long text of");
-    check("<p>\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9 <a href=a>b</a>", 4,
-          "b|\xc3\xa9\xc3\xa9 b");
-}
-
-static void xhtml_is_read_alike(void)
-{
-    static const char html[] =
-        "<html xmlns='http://www.w3.org/1999/xhtml'><head><title>T</title></head><body><p>One "
-        "<a href='a'>two &amp; three</a> four</p><p>five</p></body></html>";
-    Buffer got;
-    buffer_init(&got, BUFFER_NO_LIMIT);
-    HtmlOptions options = {.link_text = 100};
-    whole(html, "application/xhtml+xml", &options, &got);
-    CU_ASSERT_STRING_EQUAL(buffer_string(&got), "two & three|One two & three four five");
-    buffer_destroy(&got);
-}
-
-static void links_of_a_page_of_many_batches_have_theirs(void)
-{
-    HtmlOptions options = {.link_text = 16};
-    Buffer html;
-    Buffer got;
-    buffer_init(&html, BUFFER_NO_LIMIT);
-    buffer_init(&got, BUFFER_NO_LIMIT);
-    for (unsigned i = 0; i < 20000; i++) {
-        (void)buffer_printf(&html, "<p>n%u <a href=a%u>link %u</a>", i, i, i);
+    static Model model;
+    Dice dice = {SEED};
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        LinkText words;
+        size_t most = WORD_MOST + dice_below(&dice, 300);
+        link_text_init(&words, most);
+        draw(&dice, &words, &model);
+        const char *all = words.text.data;
+        CU_ASSERT_EQUAL_FATAL(words.text.length, model.length);
+        CU_ASSERT_EQUAL(memcmp(model.length == 0 ? "" : all, model.all, model.length), 0);
+        for (size_t i = 0; i < model.n; i++) {
+            LinkTextSlice anchor = link_text_anchor(&words, model.from[i], model.to[i]);
+            LinkTextSlice around = link_text_around(&words, model.from[i], model.to[i]);
+            size_t whole = model.to[i] - model.from[i];
+            CU_ASSERT_TRUE(is_in(&anchor, all + model.from[i], all + model.to[i]));
+            CU_ASSERT_TRUE(is_of_words(&anchor, &words.text) && is_of_words(&around, &words.text));
+            CU_ASSERT_TRUE(anchor.length <= most && around.length <= 3 * most);
+            if (whole <= most) {
+                size_t blank = all[model.from[i]] == ' ' ? 1 : 0;
+                CU_ASSERT_TRUE(anchor.length == whole - blank);
+                CU_ASSERT_TRUE(is_in(&anchor, around.bytes, around.bytes + around.length));
+            } else {
+                CU_ASSERT_TRUE(anchor.length + WORD_MOST > most);
+            }
+            /* All in front of it and behind it, or nearly `most`. */
+            const char *end = around.bytes + around.length;
+            size_t front = (size_t)(all + model.from[i] - around.bytes);
+            CU_ASSERT_TRUE(around.bytes == all || front + WORD_MOST > most);
+            CU_ASSERT_TRUE(front <= most);
+            CU_ASSERT_TRUE(end == all + model.length ||
+                           end + WORD_MOST >
+                               all + model.from[i] + (whole < most ? whole : most) + most);
+        }
+        link_text_destroy(&words);
     }
-    in_pieces(buffer_string(&html), 65536, &options, &got);
-    const char *line = buffer_string(&got);
-    for (unsigned i = 0; i < 20000; i++) {
-        char want[64];
-        (void)snprintf(want, sizeof want, "link %u|", i);
-        CU_ASSERT_EQUAL_FATAL(strncmp(line, want, strlen(want)), 0);
-        (void)snprintf(want, sizeof want, "n%u link %u", i, i);
-        const char *end = strchrnul(line, '\n');
-        CU_ASSERT_PTR_NOT_NULL(memmem(line, (size_t)(end - line), want, strlen(want)));
-        line = *end == '\0' ? end : end + 1;
-    }
-    buffer_destroy(&html);
-    buffer_destroy(&got);
 }
 
-static void without_the_option_there_is_none(void)
+static void a_bound_cuts_no_character(void)
 {
-    HtmlParser *parser = NULL;
-    HtmlOptions options = {.link_text = 0};
-    Page page;
-    HtmlInput input = input_of("<a href=a>b</a>", "text/html");
-    CU_ASSERT_EQUAL_FATAL(html_parser_new(&parser, &options), RESULT_OK);
-    CU_ASSERT_EQUAL(html_parse(parser, &input, &page), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(page.n_links, 1);
-    CU_ASSERT_PTR_NULL(page.links[0].text);
-    html_parser_delete(parser);
+    for (size_t most = 4; most < 24; most++) { /* a character has at most 4 bytes */
+        LinkText words;
+        link_text_init(&words, most);
+        link_text_begin(&words);
+        for (unsigned i = 0; i < 200; i++) {
+            link_text_add(&words, some[4 + i % 3], strlen(some[4 + i % 3]), false);
+        }
+        uint32_t end = link_text_position(&words);
+        for (uint32_t from = 0; from < end; from++) {
+            if ((words.text.data[from] & 0xC0) == 0x80) {
+                continue; /* links begin with characters */
+            }
+            LinkTextSlice slices[] = {link_text_anchor(&words, from, end),
+                                      link_text_around(&words, from, from),
+                                      link_text_around(&words, from, end)};
+            for (size_t k = 0; k < 3; k++) {
+                const char *behind = slices[k].bytes + slices[k].length;
+                CU_ASSERT_TRUE(slices[k].length == 0 || (slices[k].bytes[0] & 0xC0) != 0x80);
+                CU_ASSERT_TRUE(slices[k].length == 0 || (*behind & 0xC0) != 0x80);
+            }
+        }
+        link_text_destroy(&words);
+    }
+}
+
+static void references_are_decoded_wherever_a_piece_ends(void)
+{
+    char text[3 * 4096 + 64];
+    for (size_t before = 4000; before < 4200; before++) {
+        LinkText words;
+        link_text_init(&words, 100);
+        link_text_begin(&words);
+        memset(text, 'x', before);
+        (void)snprintf(text + before, sizeof text - before,
+                       "&amp;&CounterClockwiseContourIntegral;&#65;");
+        size_t length = strlen(text);
+        memset(text + length, 'y', 4096);
+        link_text_add(&words, text, length + 4096, true);
+        CU_ASSERT_EQUAL(words.text.length, before +
+                                               strlen("&\xe2\x88\xb3"
+                                                      "A") +
+                                               4096);
+        CU_ASSERT_EQUAL(memcmp(words.text.data + before,
+                               "&\xe2\x88\xb3"
+                               "Ay",
+                               6),
+                        0);
+        link_text_destroy(&words);
+    }
+    LinkText words;
+    link_text_init(&words, 100);
+    link_text_add(&words, "&amp; a&#32;b", 13, false);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&words.text), "&amp; a&#32;b");
+    link_text_destroy(&words);
+}
+
+static void what_is_forgotten_is_not_around_the_next_link(void)
+{
+    LinkText words;
+    LinkText whole;
+    Dice dice = {SEED};
+    link_text_init(&words, 80);
+    link_text_init(&whole, 80);
+    for (unsigned i = 0; i < 3000; i++) {
+        const char *word = some[dice_below(&dice, sizeof some / sizeof *some)];
+        uint32_t from[] = {link_text_position(&words), link_text_position(&whole)};
+        link_text_add(&words, word, strlen(word), false);
+        link_text_add(&whole, word, strlen(word), false);
+        LinkTextSlice a = link_text_around(&words, from[0], link_text_position(&words));
+        LinkTextSlice b = link_text_around(&whole, from[1], link_text_position(&whole));
+        CU_ASSERT_TRUE(a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0);
+        link_text_break(&words);
+        link_text_break(&whole);
+        link_text_forget(&words);
+        CU_ASSERT_TRUE(words.text.length <= 2 * 80 + WORD_MOST);
+    }
+    LinkTextSlice none = link_text_anchor(&words, 500, 600);
+    CU_ASSERT_EQUAL(none.length, 0);
+    none = link_text_around(&words, UINT32_MAX, UINT32_MAX);
+    CU_ASSERT_TRUE(none.length <= 80);
+    link_text_begin(&words);
+    CU_ASSERT_EQUAL(link_text_around(&words, 0, 0).length, 0);
+    CU_ASSERT_EQUAL(link_text_anchor(&words, 0, 0).length, 0);
+    link_text_destroy(&words);
+    link_text_destroy(&whole);
 }
 
 UNIT_MAIN("link_text",
-          {"links have their text and what is around", links_have_their_text_and_what_is_around},
-          {"what is not seen is no text", what_is_not_seen_is_no_text},
-          {"texts are bounded and words are whole", texts_are_bounded_and_words_are_whole},
-          {"XHTML is read alike", xhtml_is_read_alike},
-          {"links of a page of many batches have theirs",
-           links_of_a_page_of_many_batches_have_theirs},
-          {"without the option there is none", without_the_option_there_is_none})
+          {"texts are those between and around the places of a link",
+           texts_are_those_between_and_around_the_places_of_a_link},
+          {"a bound cuts no character", a_bound_cuts_no_character},
+          {"references are decoded wherever a piece ends",
+           references_are_decoded_wherever_a_piece_ends},
+          {"what is forgotten is not around the next link",
+           what_is_forgotten_is_not_around_the_next_link})
