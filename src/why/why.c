@@ -298,9 +298,9 @@ static Result find_path(Question *q)
         step->hop = (char)page.hop;
         redirects = redirects && page.hop == 'R';
         q->redirects += redirects;
-        embeds = embeds && page.hop == 'E';
-        q->embeds += embeds;
         why->n_path++;
+        embeds = embeds && (page.hop == 'E' || page.hop == 'R');
+        q->embeds = embeds && page.hop == 'E' ? (unsigned)why->n_path : q->embeds;
         index = page.linked_from;
     }
     why->path_is_cut = index != PAGE_DB_NO_INDEX;

@@ -96,6 +96,7 @@ def requisites(report, path):
         pages[(HOST, f"/own{n}.js")] = put % f"own{n}" + load % f"['/own{n + 1}.js']"
     for name, options, words, refused in (
             ("any host, two rounds", (), "one two three own1 own2 own3", {"private/no.js", "four.js"}),
+            ("at the end of the depth", ("-s", "scope.depth=0"), "one two three own1 own2 own3", {"private/no.js", "four.js"}),
             ("one round", ("-s", "render.hops=1"), "one two own1 own2 own3", {"private/no.js", "three.js"}),
             ("its own host", ("-s", "render.scope=host"), "", {"moved.js"}),
             ("its own domain", ("-s", "render.scope=domain"), "", {"moved.js"})):

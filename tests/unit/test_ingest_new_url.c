@@ -135,7 +135,12 @@ static void embeds_go_a_few_hops_beyond_the_depth(void)
     CU_ASSERT_EQUAL(find(w, "http://a.example/link", 'L', seed), PAGE_DB_NO_LEVEL);
     CU_ASSERT_EQUAL(find(w, "http://a.example/l2", 'L', "http://a.example/css"), PAGE_DB_NO_LEVEL);
     CU_ASSERT_EQUAL(refused(w, REFUSED_DEPTH), 3);
-    /* A redirect in between ends the row. */
+    /* A redirect of it is one more. */
+    CU_ASSERT_TRUE(find(w, "http://a.example/moved", 'R', "http://a.example/css") < LEVELS);
+    CU_ASSERT_EQUAL(find(w, "http://a.example/m2", 'R', "http://a.example/moved"),
+                    PAGE_DB_NO_LEVEL);
+    CU_ASSERT_EQUAL(find(w, "http://a.example/mlink", 'L', "http://a.example/moved"),
+                    PAGE_DB_NO_LEVEL);
     (void)find(w, "http://a.example/r", 'R', "http://a.example/png");
     CU_ASSERT_EQUAL(find(w, "http://a.example/e3", 'E', "http://a.example/r"), PAGE_DB_NO_LEVEL);
     commit_notice_delete(end(w));

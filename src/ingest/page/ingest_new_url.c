@@ -86,49 +86,56 @@ static unsigned redirects_before(Batch *batch, uint64_t index)
                : 1;
 }
 
-/* How many hops of this kind lead to a page in a row, this one included, counted up to one beyond
- * most. */
-static unsigned chain_length(Batch *batch, const PageRef *page, uint8_t hop, unsigned most)
+/* The number of redirects that lead to this page, the last one included; 0 when the page was not
+ * found by a redirect. Counting stops at fetch.max_redirects + 1. */
+static unsigned redirect_chain_length(Batch *batch, const PageRef *page)
 {
+    unsigned most = (unsigned)batch->options->config.fetch_max_redirects;
     uint64_t from = page->linked_from;
-    unsigned chain = page->hop == hop;
-    if (chain == 1 && hop == 'R' && from == PAGE_DB_NO_INDEX) {
+    unsigned chain = page->hop == 'R';
+    if (chain == 1 && from == PAGE_DB_NO_INDEX) {
         chain = redirects_before(batch, page->index);
     }
     Buffer url = {.limit = BUFFER_NO_LIMIT};
     PageRef ref;
     while (chain > 0 && from != PAGE_DB_NO_INDEX && chain <= most) {
         buffer_reset(&url);
-        if (page_db_get(batch->store->db, batch->txn, from, &ref, &url) != 0 || ref.hop != hop) {
+        if (page_db_get(batch->store->db, batch->txn, from, &ref, &url) != 0 || ref.hop != 'R') {
             break;
         }
-        chain +=
-            hop == 'R' && ref.linked_from == PAGE_DB_NO_INDEX ? redirects_before(batch, from) : 1;
+        chain += ref.linked_from == PAGE_DB_NO_INDEX ? redirects_before(batch, from) : 1;
         from = ref.linked_from;
     }
     buffer_destroy(&url);
     return chain;
 }
 
-/* The number of redirects that lead to this page, the last one included; 0 when the page was not
- * found by a redirect. Counting stops at fetch.max_redirects + 1. */
-static unsigned redirect_chain_length(Batch *batch, const PageRef *page)
-{
-    return chain_length(batch, page, 'R', (unsigned)batch->options->config.fetch_max_redirects);
-}
-
-/* The same for hops from a page to what it embeds (E): 2 for an image of a style sheet. Not counted
- * further than one beyond scope.embed_hops; what lies before another agent's part of the
- * path is not counted. */
+/* The same for hops from a page to what it embeds (E), and redirects behind the first of them: 2
+ * for an image of a style sheet. Not counted further than one beyond scope.embed_hops; what lies
+ * before another agent's part of the path is not counted. */
 static unsigned embed_chain_length(Batch *batch, const PageRef *page)
 {
-    return chain_length(batch, page, 'E', (unsigned)batch->options->config.scope_embed_hops);
+    unsigned most = (unsigned)batch->options->config.scope_embed_hops;
+    unsigned embeds = 0;
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
+    PageRef ref = *page;
+    for (unsigned n = 1; (ref.hop == 'E' || ref.hop == 'R') && embeds <= most; n++) {
+        embeds = ref.hop == 'E' ? n : embeds;
+        uint64_t from = ref.linked_from;
+        buffer_reset(&url);
+        if (from == PAGE_DB_NO_INDEX ||
+            page_db_get(batch->store->db, batch->txn, from, &ref, &url) != 0) {
+            break;
+        }
+    }
+    buffer_destroy(&url);
+    return embeds;
 }
 
 static bool is_too_deep(Batch *batch, const PageRef *page)
 {
-    unsigned embeds = page->hop == 'E' ? embed_chain_length(batch, page) : 0;
-    return ingest_is_too_deep(page->depth, embeds, (uint64_t)batch->options->config.scope_depth,
+    return ingest_is_too_deep(page->depth, embed_chain_length(batch, page),
+                              (uint64_t)batch->options->config.scope_depth,
                               (unsigned)batch->options->config.scope_embed_hops);
 }
 

@@ -28,7 +28,8 @@ LinkRecord hand_over_record(Batch *batch, const PageRef *page);
 int hand_over_improved(void *batch, const PageRef *page);
 
 /* Whether a URL is further from a seed than the options allow: depth counts links, embeds the hops
- * from a page to what it embeds, which is as deep as the page. `ragno why` asks the same. */
+ * from a page to what it embeds, redirects included, which is as deep as the page. `ragno why` asks
+ * the same. */
 static inline bool ingest_is_too_deep(uint64_t depth, unsigned embeds, uint64_t max_depth,
                                       unsigned max_embeds)
 {
