@@ -150,7 +150,7 @@ static Result sink_retell(void *context, uint16_t number, uint64_t heard)
     return moves_chore_retell(&agent->moves, number, heard);
 }
 
-/* As cluster_sinks.c and cluster_state.c have it. */
+/* As cluster_part.c and cluster_state.c have it. */
 static void sink_situation(void *context, NodeSituation *s)
 {
     Agent *agent = context;

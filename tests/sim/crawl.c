@@ -369,14 +369,15 @@ void crawl_begin(Crawl *crawl, bool resumed)
                                   .host_delay_ms = crawl->politeness.host_delay_ms,
                                   .robots_agent = ROBOTS_AGENT,
                                   .floor = resumed ? crawl->now : (MonoTime){0}};
-    DistributorSinks sinks = {.context = crawl,
-                              .todo = crawl,
-                              .resolve = on_resolve,
-                              .ready = on_ready,
-                              .recall = on_recall,
-                              .drop = on_drop,
-                              .unresolved = on_unresolved,
-                              .left = crawl->share == NULL ? NULL : on_left};
+    DistributorSinks sinks = {
+        .context = crawl,
+        .todo = crawl,
+        .resolve = on_resolve,
+        .ready = on_ready,
+        .recall = on_recall,
+        .drop = on_drop,
+        .unresolved = on_unresolved,
+        .peers = {.context = crawl, .left = crawl->share == NULL ? NULL : on_left}};
     if (distributor_init(&crawl->distributor, &options, &crawl->politeness, &sinks, crawl->store.db,
                          crawl->store.schedule, crawl->store.hosts) != RESULT_OK) {
         broken(crawl, "distributor_init");

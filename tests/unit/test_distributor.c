@@ -671,7 +671,7 @@ static void a_host_that_is_dropped_is_told_of_when_it_has_left(void)
 {
     DistributorOptions options = standard();
     World *w = set_up(&options);
-    w->distributor.sinks.left = on_left;
+    w->distributor.sinks.peers = (DistributorPeers){.context = w, .left = on_left};
     add_urls(w, 0, 0, 3);
     add_urls(w, 1, 0, 3);
     (void)work(w, 10);

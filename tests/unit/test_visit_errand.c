@@ -100,8 +100,7 @@ static World *set_up(void)
                               .recall = on_recall,
                               .drop = on_drop,
                               .unresolved = on_unresolved,
-                              .ask = on_ask,
-                              .tell = on_tell};
+                              .peers = {.context = w, .ask = on_ask, .tell = on_tell}};
     w->politeness = (PolitenessOptions){.host_delay_ms = 5000, .ip_delay_ms = 1000};
     politeness_default_rules(w->politeness.rules);
     w->now = (MonoTime){1000 * SECOND};

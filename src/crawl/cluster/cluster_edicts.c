@@ -124,7 +124,7 @@ void cluster_edicts_order(ClusterPart *part, const Edict *edict, uint64_t ticket
     Edicts *one = calloc(1, sizeof *one);
     NodeNote note = {.kind = NODE_ORDER, .ticket = ticket, .edicts = one};
     Result rc = one == NULL ? RESULT_MEMORY : edicts_add(one, edict);
-    if (rc == RESULT_OK && cluster_state_get(part) != NODE_MEMBER) {
+    if (rc == RESULT_OK && atomic_load(&part->state) != NODE_MEMBER) {
         rc = RESULT_CLOSED;
     }
     if (rc == RESULT_OK) {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "crawl/cluster/cluster_edicts.h"
-#include "crawl/cluster/cluster_sinks.h"
+#include "crawl/cluster/cluster_state.h"
 #include "parse/host/domain.h"
 
 /* ---- Cluster wait ---- */
@@ -200,7 +200,7 @@ static void *cluster_thread_run(void *argument)
         not_before = mono_add_ms(now, node_state(part->node) == NODE_MEMBER ? part->gather_ms : 0);
         publish_state(part);
         publish_figures(part, now);
-        if (atomic_load(&part->mail.lost) && cluster_state_get(part) != NODE_OUT) {
+        if (atomic_load(&part->mail.lost) && cluster_part_state(part) != NODE_OUT) {
             cluster_state_set(part, NODE_OUT, "no memory for what the cluster has to say");
         }
     }
@@ -217,7 +217,7 @@ static void *cluster_thread_run(void *argument)
 
 NodeState cluster_part_state(ClusterPart *part)
 {
-    return cluster_state_get(part);
+    return (NodeState)atomic_load(&part->state);
 }
 
 void cluster_part_text(ClusterPart *part, Buffer *text)
@@ -241,21 +241,24 @@ static void cluster_part_take_event(void *context, TransportEvent *event)
     cluster_mail_post(&part->mail, &letter);
 }
 
-void cluster_part_want(ClusterPart *part, const IpAddress *address, uint64_t ticket)
+static void cluster_part_want(void *context, const IpAddress *address, uint64_t ticket)
 {
+    ClusterPart *part = context;
     NodeNote note = {.kind = NODE_WANT, .address = *address, .ticket = ticket};
     cluster_mail_note(&part->mail, &note);
 }
 
-void cluster_part_release(ClusterPart *part, const IpAddress *address, MonoTime rest_end)
+static void cluster_part_release(void *context, const IpAddress *address, MonoTime rest_end)
 {
+    ClusterPart *part = context;
     NodeNote note = {.kind = NODE_RELEASE, .address = *address, .time = rest_end};
     cluster_mail_note(&part->mail, &note);
 }
 
 /* Without memory for its URL it is as if the owner were away. */
-void cluster_part_ask(ClusterPart *part, uint32_t host, const char *url)
+static void cluster_part_ask(void *context, uint32_t host, const char *url)
 {
+    ClusterPart *part = context;
     NodeNote note = {.kind = NODE_ASK, .ticket = host, .text = strdup(url)};
     if (note.text == NULL) {
         frontier_told(part->bonds.frontier, host, ERRAND_AWAY, NULL);
@@ -264,10 +267,26 @@ void cluster_part_ask(ClusterPart *part, uint32_t host, const char *url)
     cluster_mail_note(&part->mail, &note);
 }
 
-void cluster_part_tell(ClusterPart *part, uint64_t ticket, ErrandAnswer *answer)
+static void cluster_part_tell(void *context, uint64_t ticket, ErrandAnswer *answer)
 {
+    ClusterPart *part = context;
     NodeNote note = {.kind = NODE_FETCHED, .ticket = ticket, .answer = answer};
     cluster_mail_note(&part->mail, &note);
+}
+
+static void cluster_part_left(void *context, uint32_t host)
+{
+    ClusterPart *part = context;
+    if (moves_chore_left(&part->moves, host)) {
+        ingest_wake(part->bonds.ingest);
+    }
+}
+
+void cluster_part_wire(ClusterPart *part, FrontierSinks *sinks)
+{
+    sinks->leases = (WorkbenchLeases){part, cluster_part_want, cluster_part_release};
+    sinks->hosts.peers =
+        (DistributorPeers){part, cluster_part_left, cluster_part_ask, cluster_part_tell};
 }
 
 static void on_note(void *context, NodeNote *note)
@@ -295,11 +314,233 @@ static void on_settled(void *context, InboxItem *item)
     cluster_mail_note(&part->mail, &note);
 }
 
-void cluster_part_left(ClusterPart *part, uint32_t host)
+/* ---- what the node has for the other parts ----
+ *
+ * Leases go to the frontier, blocks and tables to ingest, allowances and the end to the main
+ * thread; rows of the outbox and the situation come from there. All of it in the cluster thread. */
+
+static void cluster_part_run(void *context, WireReader *question, WireWriter *answer)
 {
-    if (moves_chore_left(&part->moves, host)) {
+    ClusterPart *part = context;
+    cluster_console_asked(&part->console, question, answer);
+}
+
+static Result save_identity(void *context, const NodeIdentity *identity)
+{
+    const ClusterPart *part = context;
+    const IngestStore *tables = &part->store->tables;
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(tables->db, false, &txn) != 0) {
+        return RESULT_IO;
+    }
+    Result rc = node_place_write_identity(txn, tables->crawl, identity);
+    return page_db_txn_end(tables->db, txn, rc);
+}
+
+static void out(void *context, const char *why)
+{
+    cluster_state_set(context, NODE_OUT, why);
+}
+
+/* Without memory it is heard of again, at the next look. */
+static void new_table(void *context, const ClusterTable *table)
+{
+    ClusterPart *part = context;
+    if (table_chore_tell(&part->table, table) == RESULT_OK) {
         ingest_wake(part->bonds.ingest);
     }
+}
+
+static void cluster_part_lease(void *context, const LeaseNotice *notice)
+{
+    const ClusterPart *part = context;
+    frontier_lease(part->bonds.frontier, notice);
+}
+
+static void block(void *context, InboxItem *item)
+{
+    ClusterPart *part = context;
+    atomic_fetch_add(&part->arrived, 1);
+    inbox_push(&part->inbox, item);
+}
+
+static Result cluster_part_read_outbox(void *context, uint16_t to, uint64_t from, size_t most,
+                                       Buffer *blocks, OutboxRange *range)
+{
+    const ClusterPart *part = context;
+    return ingest_cluster_read_outbox(&part->ingest, part->store->tables.db, to, from, most, blocks,
+                                      range);
+}
+
+static void cluster_part_answered(void *context, uint16_t to, const OutboxRange *range)
+{
+    ClusterPart *part = context;
+    AckRange ack = acks_chore_range(to, range);
+    if (acks_chore_tell(&part->acks, &ack)) {
+        ingest_wake(part->bonds.ingest);
+    }
+}
+
+static Result cluster_part_mark(void *context, uint16_t agent, PeerMark *mark)
+{
+    const ClusterPart *part = context;
+    const IngestStore *tables = &part->store->tables;
+    return ingest_cluster_mark(tables->db, tables->crawl, agent, mark);
+}
+
+static Result cluster_part_retell(void *context, uint16_t agent, uint64_t heard)
+{
+    ClusterPart *part = context;
+    Result rc = moves_chore_retell(&part->moves, agent, heard);
+    ingest_wake(part->bonds.ingest);
+    return rc;
+}
+
+static void situation(void *context, NodeSituation *s)
+{
+    ClusterPart *part = context;
+    s->end.idle = cluster_state_is_idle(part);
+    s->end.tail = s->end.idle && atomic_load(&part->tail);
+    s->end.changes = stats_get(&part->bonds.stats->commits) + atomic_load(&part->arrived);
+    for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
+        part->sinks.account(part->sinks.context, (LedgerUnit)unit, &s->accounts[unit]);
+        s->accounts[unit].idle = s->end.idle;
+    }
+}
+
+static void cluster_part_granted(void *context, LedgerUnit unit, uint64_t amount)
+{
+    ClusterPart *part = context;
+    if (unit == LEDGER_RATE) {
+        atomic_store(&part->rate, amount);
+    }
+    part->sinks.granted(part->sinks.context, unit, amount);
+}
+
+static void ended(void *context, EndVerdict verdict)
+{
+    ClusterPart *part = context;
+    atomic_store(&part->verdict, (int)verdict);
+    part->sinks.news(part->sinks.context);
+}
+
+static void cluster_part_tell_status(void *context, Buffer *text)
+{
+    ClusterPart *part = context;
+    const ClusterBonds *bonds = &part->bonds;
+    FrontierStats frontier;
+    MovesFigures moves;
+    frontier_stats(bonds->frontier, &frontier);
+    moves_chore_figures(&part->moves, &moves);
+    (void)buffer_printf(
+        text,
+        "pages=%llu bytes=%llu urls=%llu queued=%llu hosts=%llu active=%zu front=%zu "
+        "outbox=%llu inbox=%zu moves=%s ",
+        (unsigned long long)stats_get(&bonds->stats->pages),
+        (unsigned long long)stats_get(&bonds->stats->bytes),
+        (unsigned long long)stats_get(&bonds->stats->urls_seen),
+        (unsigned long long)stats_get(&bonds->stats->urls_queued),
+        (unsigned long long)stats_get(&bonds->stats->hosts), frontier.acquired, frontier.front,
+        (unsigned long long)ingest_cluster_outbox_blocks(&part->ingest),
+        inbox_count(&part->inbox, NULL), moves_step_name(moves.step));
+    if (moves.step == MOVES_WAIT) {
+        (void)buffer_printf(text, "moves_waits=%llu ", (unsigned long long)moves.waits);
+    } else if (moves.step == MOVES_PAGES) {
+        (void)buffer_printf(text, "moves_pages=%llu/%llu ", (unsigned long long)moves.done,
+                            (unsigned long long)moves.all);
+    }
+    NodeStats node;
+    node_stats(part->node, &node);
+    if (node.leases.away > 0) {
+        (void)buffer_printf(text, "leases_away=%zu waits_for=%u ", node.leases.away,
+                            (unsigned)node.leases.waits_for);
+    }
+    if (part->config->fetch_rate > 0) {
+        (void)buffer_printf(text, "rate=%llu ", (unsigned long long)atomic_load(&part->rate));
+    }
+    (void)buffer_printf(text, "idle=%s limit=%s name=%s",
+                        cluster_state_is_idle(part) ? "yes" : "no", atomic_load(&part->limit),
+                        part->names.name);
+}
+
+static uint64_t cluster_part_count_pages(void *context)
+{
+    const ClusterPart *part = context;
+    PageDB *db = part->store->tables.db;
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(db, true, &txn) != 0) {
+        return 0;
+    }
+    uint64_t n = page_db_n_pages(db, txn);
+    page_db_txn_abort(db, txn);
+    return n;
+}
+
+static void cluster_part_told(void *context, uint32_t host, ErrandOutcome outcome,
+                              ErrandAnswer *answer)
+{
+    const ClusterPart *part = context;
+    frontier_told(part->bonds.frontier, host, outcome, answer);
+}
+
+/* An asker that stands for another agent's host: its name is that of the host that is asked. */
+static bool fetch(void *context, uint64_t ticket, const char *text)
+{
+    const ClusterPart *part = context;
+    VisitState *asker = NULL;
+    Url url = {.href = NULL};
+    Buffer origin = {.limit = BUFFER_NO_LIMIT};
+    Result rc = url_parse(&url, NULL, text, strlen(text));
+    if (rc == RESULT_OK) {
+        rc = url_origin(&url, &origin);
+    }
+    if (rc == RESULT_OK) {
+        rc = visit_state_new(&asker, FETCH_NO_HOST, origin.data, origin.length);
+    }
+    if (rc == RESULT_OK) {
+        asker->errands.ticket = ticket;
+        asker->robots.elsewhere = true;
+        asker->robots.target = strndup(url.href, url.length);
+        rc = asker->robots.target == NULL ? RESULT_MEMORY : RESULT_OK;
+    }
+    url_destroy(&url);
+    buffer_destroy(&origin);
+    if (rc != RESULT_OK) {
+        visit_state_delete(asker);
+        return false;
+    }
+    frontier_asked(part->bonds.frontier, asker);
+    return true;
+}
+
+static MassDeskOptions cluster_part_mass(ClusterPart *part)
+{
+    bool by_rank = part->config->score_scorer == SCORER_PAGERANK;
+    return (MassDeskOptions){.directory = by_rank ? part->store->directory : NULL,
+                             .context = part,
+                             .pages = cluster_part_count_pages};
+}
+
+static NodeSinks cluster_part_sinks(ClusterPart *part)
+{
+    return (NodeSinks){
+        .context = part,
+        .save_identity = save_identity,
+        .out = out,
+        .new_table = new_table,
+        .leases = {.context = part, .take = cluster_part_lease},
+        .blocks = {.context = part,
+                   .read = cluster_part_read_outbox,
+                   .answered = cluster_part_answered,
+                   .block = block},
+        .situation = situation,
+        .granted = cluster_part_granted,
+        .ended = ended,
+        .status = cluster_part_tell_status,
+        .run = cluster_part_run,
+        .greet = {.context = part, .mark = cluster_part_mark, .retell = cluster_part_retell},
+        .edicts = cluster_edicts_sinks(part),
+        .errands = {.context = part, .told = cluster_part_told, .fetch = fetch}};
 }
 
 /* ---- birth and death ---- */
@@ -320,7 +561,7 @@ static Result read_place(ClusterPart *part, NodeIdentity *identity, ClusterTable
 static Result make_node(ClusterPart *part, Buffer *error)
 {
     NodeOptions options = cluster_node_options(part->config, &part->names);
-    NodeSinks sinks = cluster_sinks(part);
+    NodeSinks sinks = cluster_part_sinks(part);
     ClusterTable table;
     cluster_table_init(&table);
     Result rc = cluster_settings_write(part->config, &part->settings);
@@ -340,7 +581,7 @@ static Result make_node(ClusterPart *part, Buffer *error)
     }
     options.table = &table;
     part->gather_ms = options.lease.pace_ms;
-    options.mass = cluster_sinks_mass(part);
+    options.mass = cluster_part_mass(part);
     options.settings = buffer_string(&part->settings);
     options.edicts = &part->edicts.kept;
     if (rc == RESULT_OK) {
@@ -496,13 +737,9 @@ void cluster_part_set_quiet(ClusterPart *part, bool quiet)
     atomic_store(&part->quiet, quiet);
 }
 
-void cluster_part_set_settled(ClusterPart *part, bool settled)
+void cluster_part_set_rest(ClusterPart *part, bool settled, bool tail)
 {
     atomic_store(&part->settled, settled);
-}
-
-void cluster_part_set_tail(ClusterPart *part, bool tail)
-{
     atomic_store(&part->tail, tail);
 }
 

@@ -48,22 +48,14 @@ void cluster_part_begin(ClusterPart *part, const ClusterBonds *bonds,
                         const uint64_t used[LEDGER_UNITS]);
 /* Ingest has nothing to do as of its last turn, or has. Ingest. */
 void cluster_part_set_quiet(ClusterPart *part, bool quiet);
-/* Nothing of the host is in memory: DistributorSinks.left. Distributor. */
-void cluster_part_left(ClusterPart *part, uint32_t host);
 /* Main: nothing is to be asked for again when nothing else is left; only hosts that have failed are
  * left, for limits.tail. */
-void cluster_part_set_settled(ClusterPart *part, bool settled);
-void cluster_part_set_tail(ClusterPart *part, bool tail);
+void cluster_part_set_rest(ClusterPart *part, bool settled, bool tail);
 /* What bounds the crawl here, a word of status.log, for `ragno cluster status`; it lives on. Main.
  */
 void cluster_part_set_limit(ClusterPart *part, const char *limit);
-/* Of the frontier: cluster/lease/lease_holder.h. Todo thread. */
-void cluster_part_want(ClusterPart *part, const IpAddress *address, uint64_t ticket);
-void cluster_part_release(ClusterPart *part, const IpAddress *address, MonoTime rest_end);
-/* Asks the owner of another host for a URL (DistributorSinks.ask), which is copied. Distributor. */
-void cluster_part_ask(ClusterPart *part, uint32_t host, const char *url);
-/* What came of another agent's question (DistributorSinks.tell); takes the answer. Distributor. */
-void cluster_part_tell(ClusterPart *part, uint64_t ticket, ErrandAnswer *answer);
+/* What the frontier has for other agents (leases, sinks->hosts.peers) goes to this part. Main. */
+void cluster_part_wire(ClusterPart *part, FrontierSinks *sinks);
 /* Says that this agent stops, and waits for that a moment; after ingest and frontier have ended.
  * Main. */
 void cluster_part_leave(ClusterPart *part);

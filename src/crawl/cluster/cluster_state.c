@@ -101,11 +101,6 @@ void cluster_state_set(ClusterPart *part, NodeState state, const char *text)
     }
 }
 
-NodeState cluster_state_get(ClusterPart *part)
-{
-    return (NodeState)atomic_load(&part->state);
-}
-
 /* Nothing is left here, and what is elsewhere is known there (invariant 1). Ingest's word is read
  * last: it is set before what it speaks of changes. */
 bool cluster_state_is_idle(ClusterPart *part)

@@ -116,6 +116,5 @@ struct ClusterPart {
 
 /* Any thread. */
 void cluster_state_set(ClusterPart *part, NodeState state, const char *text);
-NodeState cluster_state_get(ClusterPart *part);
 /* Whether nothing is left here, and what is elsewhere is known there. Any thread. */
 bool cluster_state_is_idle(ClusterPart *part);

@@ -24,36 +24,6 @@ void wires_room(void *context)
 
 /* ---- cluster wires ---- */
 
-static void cluster_wires_want(void *context, const IpAddress *address, uint64_t ticket)
-{
-    const AgentParts *parts = context;
-    cluster_part_want(parts->cluster, address, ticket);
-}
-
-static void cluster_wires_release(void *context, const IpAddress *address, MonoTime rest_end)
-{
-    const AgentParts *parts = context;
-    cluster_part_release(parts->cluster, address, rest_end);
-}
-
-static void cluster_wires_left(void *context, uint32_t host)
-{
-    const AgentParts *parts = context;
-    cluster_part_left(parts->cluster, host);
-}
-
-static void cluster_wires_ask(void *context, uint32_t host, const char *url)
-{
-    const AgentParts *parts = context;
-    cluster_part_ask(parts->cluster, host, url);
-}
-
-static void cluster_wires_tell(void *context, uint64_t ticket, ErrandAnswer *answer)
-{
-    const AgentParts *parts = context;
-    cluster_part_tell(parts->cluster, ticket, answer);
-}
-
 static void cluster_wires_quiet(void *context, bool quiet)
 {
     AgentParts *parts = context;
@@ -383,20 +353,17 @@ void wires_moves(void *context)
 
 FrontierSinks wires_of_frontier(AgentParts *parts)
 {
-    bool shares = parts->cluster != NULL;
-    return (FrontierSinks){.hosts = {.context = parts,
+    FrontierSinks sinks = {.hosts = {.context = parts,
                                      .resolve = wire_resolve,
                                      .drop = wire_drop,
                                      .unresolved = wire_unresolved,
                                      .placed = wire_placed,
-                                     .left = shares ? cluster_wires_left : NULL,
-                                     .ask = shares ? cluster_wires_ask : NULL,
-                                     .tell = shares ? cluster_wires_tell : NULL,
                                      .failed = wire_failed},
-                           .fetch = wire_fetch,
-                           .leases = {.context = parts,
-                                      .want = shares ? cluster_wires_want : NULL,
-                                      .release = shares ? cluster_wires_release : NULL}};
+                           .fetch = wire_fetch};
+    if (parts->cluster != NULL) {
+        cluster_part_wire(parts->cluster, &sinks);
+    }
+    return sinks;
 }
 
 FetcherSinks wires_of_fetcher(AgentParts *parts)

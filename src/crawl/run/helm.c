@@ -487,8 +487,7 @@ static bool is_finished(Helm *helm)
 static void helm_check_cluster(Helm *helm, bool finished, MonoTime now)
 {
     ClusterPart *cluster = helm->parts->cluster;
-    cluster_part_set_settled(cluster, finished);
-    cluster_part_set_tail(cluster, !mono_before(now, tail_end(helm)));
+    cluster_part_set_rest(cluster, finished, !mono_before(now, tail_end(helm)));
     if (cluster_part_state(cluster) == NODE_OUT && !helm->stopping) {
         Buffer why = {.limit = BUFFER_NO_LIMIT};
         cluster_part_text(cluster, &why);

@@ -357,10 +357,10 @@ static void notice_reader_take_host(Distributor *distributor, MDB_txn *txn, cons
 static void notice_reader_drop_host(Distributor *distributor, uint32_t host, MonoTime now)
 {
     VisitState *visit_state = map_get(&distributor->visit_states, map_key(host));
-    bool is_awaited = distributor->sinks.left != NULL;
+    bool is_awaited = distributor->sinks.peers.left != NULL;
     if (visit_state == NULL) {
         if (is_awaited) {
-            distributor->sinks.left(distributor->sinks.context, host);
+            distributor->sinks.peers.left(distributor->sinks.peers.context, host);
         }
         return;
     }

@@ -45,6 +45,19 @@ typedef struct DistributorChange {
     PolitenessOptions politeness;
 } DistributorChange;
 
+/* What concerns other agents of a cluster. */
+typedef struct DistributorPeers {
+    void *context;
+    /* A host of CommitNotice.dropped is not in memory, or not any more, and none of its results is
+     * uncommitted. May be NULL. */
+    void (*left)(void *context, uint32_t host);
+    /* Asks the owner of another host for the URL that the host's robots.txt redirects to; answered
+     * by distributor_told. NULL: all hosts are this agent's. */
+    void (*ask)(void *context, uint32_t host, const char *url);
+    /* What came of another agent's question, which it takes. */
+    void (*tell)(void *context, uint64_t ticket, ErrandAnswer *answer);
+} DistributorPeers;
+
 typedef struct DistributorSinks {
     void *context;
     /* Takes a RESOLVING visit state; it comes back with NEWS_RESOLVED. */
@@ -59,14 +72,7 @@ typedef struct DistributorSinks {
     /* The host has an address for the first time, and its record will say so; NULL: no record does,
      * and all hosts count as if they had one. */
     void (*placed)(void *context, const VisitState *visit_state);
-    /* A host of CommitNotice.dropped is not in memory, or not any more, and none of its results is
-     * uncommitted. May be NULL. */
-    void (*left)(void *context, uint32_t host);
-    /* Asks the owner of another host for the URL that the host's robots.txt redirects to; answered
-     * by distributor_told. NULL: all hosts are this agent's. */
-    void (*ask)(void *context, uint32_t host, const char *url);
-    /* What came of another agent's question, which it takes. */
-    void (*tell)(void *context, uint64_t ticket, ErrandAnswer *answer);
+    DistributorPeers peers;
     /* The database cannot be read, which no waiting mends: nothing is read from now on. Once; may
      * be NULL. */
     void (*failed)(void *context, Result why);

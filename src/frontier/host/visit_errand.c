@@ -54,7 +54,7 @@ void visit_errand_tell(Distributor *distributor, VisitState *asker)
     ErrandAnswer *answer = asker->errands.answer;
     asker->errands.answer = NULL;
     (void)map_remove(&distributor->questions, (MapKey){.low = asker->errands.ticket});
-    distributor->sinks.tell(distributor->sinks.context, asker->errands.ticket, answer);
+    distributor->sinks.peers.tell(distributor->sinks.peers.context, asker->errands.ticket, answer);
     visit_state_delete(asker);
 }
 
@@ -115,12 +115,13 @@ bool visit_errand_send(Distributor *distributor, MDB_txn *txn, VisitState *asker
     *wakes = NULL;
     VisitState *server = NULL;
     bool made = false;
-    if (distributor->sinks.ask != NULL && asker->errands.ticket == 0 && !asker->errands.is_ours) {
+    if (distributor->sinks.peers.ask != NULL && asker->errands.ticket == 0 &&
+        !asker->errands.is_ours) {
         asker->place = VISIT_STATE_ASKING;
         asker->errands.is_away = true;
         distributor->n_asking++;
-        distributor->sinks.ask(distributor->sinks.context, asker->identity.host,
-                               asker->robots.target);
+        distributor->sinks.peers.ask(distributor->sinks.peers.context, asker->identity.host,
+                                     asker->robots.target);
         return true;
     }
     asker->errands.is_ours = false;

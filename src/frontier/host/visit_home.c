@@ -155,7 +155,7 @@ void visit_home_forget(Distributor *distributor, VisitState *visit_state)
         (void)map_remove(&distributor->visit_states, map_key(visit_state->identity.host));
     }
     if (visit_state->distributor.awaited) {
-        distributor->sinks.left(distributor->sinks.context, visit_state->identity.host);
+        distributor->sinks.peers.left(distributor->sinks.peers.context, visit_state->identity.host);
     }
     visit_home_name(distributor, visit_state);
     distributor_set_uncommitted(distributor, visit_state, 0); /* a retired one may have some */
