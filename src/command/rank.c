@@ -30,9 +30,8 @@ typedef struct RankAgents {
 /* RESULT_DAMAGED, RESULT_IO, RESULT_MEMORY. To be closed in any case. */
 static Result rank_agents_open(RankAgents *agents, const char *directory, PageDB *db)
 {
-    ClusterTable table;
+    ClusterTable table = {.epoch = 0};
     *agents = (RankAgents){.mass = NULL};
-    cluster_table_init(&table);
     Result rc = node_place_of(db, &agents->self, &table);
     agents->agents = table.n_agents;
     if (rc == RESULT_OK) {

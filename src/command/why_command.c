@@ -30,8 +30,7 @@ static void why_tell_before(ClusterPages *pages, const PageTrail *trail, ReportW
 {
     static const ReportColumn columns[] = {
         {"url", "on the last of these pages, itself first", false, true}};
-    PageTrail before;
-    page_trail_init(&before);
+    PageTrail before = {.urls = {.limit = BUFFER_NO_LIMIT}};
     before.is_cut = true;
     before.agent = trail->agent;
     before.index = trail->index;
@@ -58,10 +57,9 @@ static void why_tell_before(ClusterPages *pages, const PageTrail *trail, ReportW
 static void why_tell_others(const CrawlView *view, const Why *why, ReportWriter *to, int *status)
 {
     ClusterPages pages;
-    PageTrail trail;
+    PageTrail trail = {.urls = {.limit = BUFFER_NO_LIMIT}};
     MDB_txn *txn = NULL;
     uint16_t owner = 0;
-    page_trail_init(&trail);
     if (cluster_pages_open(&pages, view->directory, view->db) == RESULT_OK && pages.is_agent) {
         if (why->is_known && page_db_txn_begin(view->db, true, &txn) == page_db_error_ok) {
             (void)cluster_pages_trail(&pages, view->db, txn, why->page.index, &trail);

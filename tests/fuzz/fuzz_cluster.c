@@ -107,8 +107,7 @@ static void fuzz_envelope(const uint8_t *bytes, size_t size)
 
 static void fuzz_table(const uint8_t *bytes, size_t size)
 {
-    ClusterTable table;
-    cluster_table_init(&table);
+    ClusterTable table = {.epoch = 0};
     if (cluster_table_read(&table, bytes, size) == RESULT_OK) {
         for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
             assert(cluster_table_owner(&table, slot) < table.n_agents);
@@ -119,8 +118,7 @@ static void fuzz_table(const uint8_t *bytes, size_t size)
 
 static void fuzz_ledger(const uint8_t *bytes, size_t size)
 {
-    Ledger ledger;
-    ledger_init(&ledger);
+    Ledger ledger = {.n = 0};
     if (ledger_read(&ledger, bytes, size) == RESULT_OK) {
         (void)ledger_pool(&ledger, LEDGER_PAGES, 1000);
     }
@@ -130,7 +128,7 @@ static void fuzz_ledger(const uint8_t *bytes, size_t size)
 /* With a right checksum. What is read is written the same, and takes one more. */
 static void fuzz_edicts(uint8_t *bytes, size_t size)
 {
-    Edicts edicts;
+    Edicts edicts = {.n = 0};
     Buffer again;
     char host[] = "www.example.org";
     char nothing[] = "";
@@ -143,7 +141,6 @@ static void fuzz_edicts(uint8_t *bytes, size_t size)
     for (size_t i = 0; i < 4; i++) {
         bytes[size - 4 + i] = (uint8_t)(crc >> 8 * i);
     }
-    edicts_init(&edicts);
     buffer_init(&again, BUFFER_NO_LIMIT);
     if (edicts_read(&edicts, bytes, size) == RESULT_OK) {
         assert(edicts_write(&edicts, &again) == RESULT_OK);

@@ -41,10 +41,9 @@ static bool make_node(Agent *agent)
 {
     const AgentRules *rules = agent->rules;
     NodeSinks sinks = agent_node_sinks(agent);
-    ClusterTable table;
+    ClusterTable table = {.epoch = 0};
     char name[32];
     (void)snprintf(name, sizeof name, "machine-%u-%u", (unsigned)agent->number, agent->machine);
-    cluster_table_init(&table);
     NodeOptions options = {.crawl = "sim",
                            .table = &table,
                            .machine = name,

@@ -95,9 +95,8 @@ static void on_out(void *context, uint16_t number, const char *why)
 static void put_table(ClusterSim *sim)
 {
     const uint8_t uuid[CLUSTER_UUID_BYTES] = {7};
-    ClusterTable table;
+    ClusterTable table = {.epoch = 0};
     Buffer bytes;
-    cluster_table_init(&table);
     buffer_init(&bytes, BUFFER_NO_LIMIT);
     (void)cluster_table_create(&table, uuid, domain_list_sha1(), sim->options.agents);
     (void)cluster_table_write(&table, &bytes);
@@ -344,9 +343,8 @@ static bool run(ClusterSim *sim)
 static void newest_table(ClusterSim *sim, ClusterTable *newest)
 {
     for (unsigned i = 0; i < sim->n_agents; i++) {
-        ClusterTable table;
+        ClusterTable table = {.epoch = 0};
         uint16_t self = 0;
-        cluster_table_init(&table);
         if (node_place_of(sim->agents[i].crawl.store.db, &self, &table) == RESULT_OK &&
             table.epoch > newest->epoch) {
             (void)cluster_table_copy(newest, &table);
@@ -395,11 +393,10 @@ static void check_agent(ClusterSim *sim, Agent *agent, const ClusterTable *table
 {
     Crawl *crawl = &agent->crawl;
     MDB_txn *txn = NULL;
-    ClusterTable own;
+    ClusterTable own = {.epoch = 0};
     Buffer url;
     PageRef ref;
     uint16_t self = 0;
-    cluster_table_init(&own);
     Result rc = node_place_of(crawl->store.db, &self, &own);
     cluster_table_destroy(&own);
     if (rc == RESULT_NOT_FOUND) {
@@ -452,7 +449,7 @@ static void excuse_lost(ClusterSim *sim)
 /* Everything that is known was fetched, or has a reason, and its owner knows it. */
 static void check_end(ClusterSim *sim)
 {
-    ClusterTable table;
+    ClusterTable table = {.epoch = 0};
     uint64_t owned = 0;
     uint32_t n = world_n_pages(&sim->world);
     bool ok = true;
@@ -464,7 +461,6 @@ static void check_end(ClusterSim *sim)
         complain(sim, "a database that cannot be opened", nowhere);
         return;
     }
-    cluster_table_init(&table);
     newest_table(sim, &table);
     for (unsigned i = 0; i < sim->n_agents; i++) {
         check_agent(sim, &sim->agents[i], &table);

@@ -161,7 +161,7 @@ static bool change(Trouble *trouble, ClusterTable *table)
 static bool misfortune_table(const Trouble *trouble, ClusterTable *table)
 {
     const SimValue *value = sim_net_value(trouble->net, TABLE_KEY);
-    cluster_table_init(table);
+    *table = (ClusterTable){.epoch = 0};
     return value != NULL && !sim_net_is_down(trouble->net) &&
            cluster_table_read(table, value->bytes, value->length) == RESULT_OK;
 }
@@ -205,14 +205,13 @@ void trouble_make_room(Trouble *trouble, uint16_t number)
 static uint64_t last_start(Agent *agent)
 {
     NodeIdentity identity = {.known = false};
-    ClusterTable table;
+    ClusterTable table = {.epoch = 0};
     MDB_txn *txn = NULL;
     Crawl *crawl = &agent->crawl;
     if ((crawl->store.db == NULL && !crawl_store_of(crawl)) ||
         page_db_txn_begin(crawl->store.db, true, &txn) != 0) {
         return 0;
     }
-    cluster_table_init(&table);
     Result rc = node_place_read(txn, crawl->store.crawl, &identity, &table);
     page_db_txn_abort(crawl->store.db, txn);
     bool is_agent = rc == RESULT_OK && identity.known && table.epoch > 0;
@@ -240,13 +239,12 @@ static void back_up(Trouble *trouble, Agent *agent)
 /* A directory that has been started since: the operator says that the backup takes its place. */
 static bool restore(Trouble *trouble, uint16_t number)
 {
-    ClusterTable table;
+    ClusterTable table = {.epoch = 0};
     Buffer bytes;
     const SimValue *value = sim_net_value(trouble->net, TABLE_KEY);
     if (value == NULL || sim_net_is_down(trouble->net)) {
         return false;
     }
-    cluster_table_init(&table);
     buffer_init(&bytes, BUFFER_NO_LIMIT);
     bool ok = cluster_table_read(&table, value->bytes, value->length) == RESULT_OK &&
               may_change(trouble, &table, CLUSTER_NOBODY) &&

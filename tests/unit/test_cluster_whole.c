@@ -15,8 +15,7 @@
 
 static Ledger ledger_of(uint32_t n)
 {
-    Ledger ledger;
-    ledger_init(&ledger);
+    Ledger ledger = {.n = 0};
     (void)ledger_resize(&ledger, n);
     for (uint32_t i = 0; i < n; i++) {
         ledger.rows[i].known = true;
@@ -36,9 +35,8 @@ static bool changes(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t li
 static void a_ledger_survives_its_bytes(void)
 {
     Ledger ledger = ledger_of(3);
-    Ledger again;
+    Ledger again = {.n = 0};
     Buffer bytes;
-    ledger_init(&again);
     buffer_init(&bytes, BUFFER_NO_LIMIT);
     ledger.rows[1].granted[LEDGER_PAGES] = 1234567;
     ledger.rows[2].wants[LEDGER_BYTES] = true;
@@ -280,9 +278,8 @@ static EndVerdict round_of(Ending *ending, const EndReport reports[3])
 
 static void two_quiet_rounds_end_it(void)
 {
-    Ending ending;
+    Ending ending = {.n = 0};
     EndReport reports[3] = {{.idle = true}, {.idle = true}, {.idle = true}};
-    ending_init(&ending);
     CU_ASSERT_EQUAL(round_of(&ending, reports), END_NOT_YET);
     reports[1].changes = 1; /* something came and went */
     CU_ASSERT_EQUAL(round_of(&ending, reports), END_NOT_YET);
@@ -298,11 +295,10 @@ static void two_quiet_rounds_end_it(void)
 
 static void a_round_that_was_not_answered_does_not_count(void)
 {
-    Ending ending;
+    Ending ending = {.n = 0};
     EndReport reports[3] = {{.idle = true}, {.idle = true}, {.idle = true}};
     size_t from = 0;
     uint16_t agent = 0;
-    ending_init(&ending);
     CU_ASSERT_EQUAL(round_of(&ending, reports), END_NOT_YET);
     (void)ending_begin(&ending, three, 3);
     CU_ASSERT_EQUAL(ending_report(&ending, 1, ending.round - 1, &reports[1]), END_NOT_YET);
@@ -318,9 +314,8 @@ static void a_round_that_was_not_answered_does_not_count(void)
 
 static void a_limit_ends_it_when_nobody_holds_any_of_it(void)
 {
-    Ending ending;
+    Ending ending = {.n = 0};
     EndReport reports[3] = {{.spent = true}, {.idle = true, .holds = true}, {.idle = true}};
-    ending_init(&ending);
     (void)round_of(&ending, reports);
     CU_ASSERT_EQUAL(round_of(&ending, reports), END_NOT_YET);
     reports[1].holds = false;
@@ -330,9 +325,8 @@ static void a_limit_ends_it_when_nobody_holds_any_of_it(void)
 
 static void failed_hosts_that_are_left_end_it_as_a_tail(void)
 {
-    Ending ending;
+    Ending ending = {.n = 0};
     EndReport reports[3] = {{.idle = true}, {.idle = true, .tail = true}, {.idle = true}};
-    ending_init(&ending);
     (void)round_of(&ending, reports);
     CU_ASSERT_EQUAL(round_of(&ending, reports), END_TAIL);
     reports[0] = (EndReport){.spent = true}; /* then a limit is why it ends */
@@ -342,9 +336,8 @@ static void failed_hosts_that_are_left_end_it_as_a_tail(void)
 
 static void one_that_was_never_started_is_waited_for_but_at_a_limit(void)
 {
-    Ending ending;
+    Ending ending = {.n = 0};
     EndReport reports[3] = {{.idle = true}, {.idle = true}, {.idle = true, .absent = true}};
-    ending_init(&ending);
     (void)round_of(&ending, reports);
     CU_ASSERT_EQUAL(round_of(&ending, reports), END_NOT_YET);
     reports[0] = (EndReport){.spent = true};
@@ -358,14 +351,13 @@ static void it_never_ends_early(void)
     enum { MANY = 8 };
     uint16_t agents[MANY];
     for (uint64_t seed = 1; seed <= 200; seed++) {
-        Ending ending;
+        Ending ending = {.n = 0};
         EndReport state[MANY];
         Dice dice = {seed};
         unsigned work[MANY] = {0};
         unsigned left = 200;
         unsigned total = 3;
         size_t from = 0;
-        ending_init(&ending);
         memset(state, 0, sizeof state);
         for (uint16_t i = 0; i < MANY; i++) {
             agents[i] = i;
@@ -408,8 +400,8 @@ static Edict edict_of(EdictVerb verb, char *name, char *pattern, char *value)
 
 static void the_last_edict_about_a_thing_is_in_force(void)
 {
-    Edicts edicts;
-    Edicts again;
+    Edicts edicts = {.n = 0};
+    Edicts again = {.n = 0};
     Buffer bytes;
     char rule[] = "www.example.org";
     char option[] = "politeness.host_delay";
@@ -418,8 +410,6 @@ static void the_last_edict_about_a_thing_is_in_force(void)
     Edict given[] = {
         edict_of(EDICT_DENY, rule, nothing, nothing), edict_of(EDICT_SET, option, nothing, two),
         edict_of(EDICT_SET, option, rule, two), edict_of(EDICT_ALLOW, rule, nothing, nothing)};
-    edicts_init(&edicts);
-    edicts_init(&again);
     buffer_init(&bytes, BUFFER_NO_LIMIT);
     for (size_t i = 0; i < 4; i++) {
         CU_ASSERT_EQUAL(edicts_add(&edicts, &given[i]), RESULT_OK);
@@ -454,10 +444,8 @@ static void of_two_lists_the_later_word_about_each_thing_holds(void)
     char crawl[] = "";
     char host[] = "h";
     char other[] = "o";
-    Edicts away;
-    Edicts here;
-    edicts_init(&away);
-    edicts_init(&here);
+    Edicts away = {.n = 0};
+    Edicts here = {.n = 0};
     add(&away, 100, EDICT_DENY, crawl);
     CU_ASSERT_EQUAL(edicts_copy(&here, &away), RESULT_OK);
     add(&away, 200, EDICT_PAUSE, crawl);
@@ -481,10 +469,9 @@ static void of_two_lists_the_later_word_about_each_thing_holds(void)
 
 static void denials_stay_when_there_is_no_room(void)
 {
-    Edicts edicts;
+    Edicts edicts = {.n = 0};
     char host[32];
     char nothing[] = "";
-    edicts_init(&edicts);
     for (unsigned i = 0; i < EDICTS_MOST; i++) {
         (void)snprintf(host, sizeof host, "h%u", i);
         Edict edict = edict_of(i % 2 == 0 ? EDICT_DENY : EDICT_VISIT, host, nothing, nothing);

@@ -51,7 +51,7 @@ static void begin(bool idle)
     desk.link.head.session = SESSION;
     members_init(&desk.members, &desk.link);
     CU_ASSERT_EQUAL_FATAL(members_resize(&desk.members, 2, (MonoTime){0}), RESULT_OK);
-    cluster_table_init(&desk.table);
+    desk.table = (ClusterTable){.epoch = 0};
     CU_ASSERT_EQUAL_FATAL(cluster_table_create(&desk.table, uuid, domain_list_sha1(), 2),
                           RESULT_OK);
     desk.table.agents[0].claimed = desk.table.agents[1].claimed = 1;

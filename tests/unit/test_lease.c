@@ -26,9 +26,8 @@ static LeaseArbiter *arbiter_by(const LeaseRules *by, int64_t ms)
 {
     LeaseArbiter *arbiter = NULL;
     const uint8_t uuid[CLUSTER_UUID_BYTES] = {1};
-    ClusterTable table;
+    ClusterTable table = {.epoch = 0};
     Arbiters arbiters;
-    cluster_table_init(&table);
     (void)cluster_table_create(&table, uuid, "", 1);
     (void)arbiters_of_table(&arbiters, &table);
     (void)lease_arbiter_new(&arbiter, by, 0, 1000, at(ms - 2 * lease_rest_ms(&rules)));
@@ -184,13 +183,12 @@ static void a_new_arbiter_and_one_without_news_grant_nothing(void)
     LeaseArbiter *arbiter = NULL;
     LeaseHint hint;
     const uint8_t uuid[CLUSTER_UUID_BYTES] = {1};
-    ClusterTable table;
+    ClusterTable table = {.epoch = 0};
     Arbiters arbiters;
     int64_t rest = lease_rest_ms(&rules);
     LeaseRules stale = rules;
     stale.stale_ms += 7000; /* its last confirmation may have been of a table so much older */
     CU_ASSERT_TRUE(lease_rest_ms(&stale) >= rest + 7000);
-    cluster_table_init(&table);
     (void)cluster_table_create(&table, uuid, "", 1);
     (void)lease_arbiter_new(&arbiter, &rules, 0, 1000, at(0));
     CU_ASSERT_EQUAL(ask(arbiter, 1, LEASE_WANT, 0, 1).said, LEASE_ELSEWHERE); /* no table yet */
@@ -236,11 +234,10 @@ static void addresses_that_a_table_gives_rest(void)
 {
     LeaseArbiter *arbiter = NULL;
     const uint8_t uuid[CLUSTER_UUID_BYTES] = {1};
-    ClusterTable two, one;
+    ClusterTable two = {.epoch = 0};
+    ClusterTable one = {.epoch = 0};
     Arbiters arbiters;
     int64_t rest = lease_rest_ms(&rules);
-    cluster_table_init(&two);
-    cluster_table_init(&one);
     (void)cluster_table_create(&two, uuid, "", 2);
     (void)cluster_table_copy(&one, &two);
     (void)cluster_table_drain(&one, 1);
@@ -331,9 +328,8 @@ static LeaseHolder *holder_at(int64_t ms)
     LeaseHolder *holder = NULL;
     LeaseNoticeSink sink = {.take = note_news};
     const uint8_t uuid[CLUSTER_UUID_BYTES] = {1};
-    ClusterTable table;
+    ClusterTable table = {.epoch = 0};
     Arbiters arbiters;
-    cluster_table_init(&table);
     (void)cluster_table_create(&table, uuid, "", 1);
     (void)arbiters_of_table(&arbiters, &table);
     (void)lease_holder_new(&holder, &rules, &sink);

@@ -127,7 +127,7 @@ static void begin(void)
 {
     static const uint8_t uuid[CLUSTER_UUID_BYTES] = {7};
     now = (MonoTime){INT64_C(1000000000000)};
-    cluster_table_init(&table);
+    table = (ClusterTable){.epoch = 0};
     CU_ASSERT_EQUAL(cluster_table_create(&table, uuid, "", 2), RESULT_OK);
     for (uint16_t i = 0; i < 2; i++) {
         Side *side = &sides[i];

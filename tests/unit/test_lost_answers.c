@@ -43,12 +43,11 @@ static void a_settled_move_is_said_again(void)
     const uint8_t uuid[CLUSTER_UUID_BYTES] = {1};
     NodeLink link;
     TableKeeper keeper;
-    ClusterTable table;
+    ClusterTable table = {.epoch = 0};
     node_link_init(&link, &transport, "test");
     link.up = true;
     link.head.from = 0;
     table_keeper_init(&keeper, &link, 10000);
-    cluster_table_init(&table);
     CU_ASSERT_EQUAL_FATAL(cluster_table_create(&table, uuid, domain_list_sha1(), 2), RESULT_OK);
     CU_ASSERT_EQUAL(cluster_table_move(&table, 0, 1, 5), RESULT_OK);
     CU_ASSERT_EQUAL(table_keeper_set(&keeper, &table), RESULT_OK);
@@ -72,9 +71,8 @@ static void settle(LimitDesk *desk, const LedgerRow *other, const LedgerAccount 
                    int64_t ms)
 {
     const LedgerAccount accounts[LEDGER_UNITS] = {*account};
-    Ledger ledger;
+    Ledger ledger = {.n = 0};
     Buffer bytes;
-    ledger_init(&ledger);
     buffer_init(&bytes, BUFFER_NO_LIMIT);
     CU_ASSERT_EQUAL_FATAL(ledger_resize(&ledger, 2), RESULT_OK);
     ledger.rows[0].known = true;
@@ -179,13 +177,12 @@ static Result no_mark(void *context, uint16_t agent, PeerMark *mark)
 static void an_answer_of_a_process_that_was_not_compared_does_not_count(void)
 {
     const GreetSinks sinks = {.mark = no_mark};
-    ClusterTable table;
+    ClusterTable table = {.epoch = 0};
     NodeLink link;
     Members members;
     GreetDesk desk;
     node_link_init(&link, &transport, "test");
     link.head.from = 0;
-    cluster_table_init(&table);
     members_init(&members, &link);
     CU_ASSERT_EQUAL_FATAL(members_resize(&members, 2, at(0)), RESULT_OK);
     link.table = &table;

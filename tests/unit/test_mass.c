@@ -366,7 +366,7 @@ static World *world_new(uint32_t n)
     CU_ASSERT_PTR_NOT_NULL_FATAL(w);
     w->n = n;
     w->away = CLUSTER_NOBODY;
-    cluster_table_init(&w->table);
+    w->table = (ClusterTable){.epoch = 0};
     CU_ASSERT_EQUAL_FATAL(
         cluster_table_create(&w->table, uuid, "0123456789012345678901234567890123456789", n),
         RESULT_OK);

@@ -35,8 +35,8 @@ static void begin(Joining *j, bool has_table)
                                  .request = bucket_request,
                                  .listen = bucket_listen}};
     memcpy(identity.uuid, old, sizeof old);
-    cluster_table_init(&j->ours);
-    cluster_table_init(&j->theirs);
+    j->ours = (ClusterTable){.epoch = 0};
+    j->theirs = (ClusterTable){.epoch = 0};
     buffer_init(&j->bytes, BUFFER_NO_LIMIT);
     if (has_table) {
         CU_ASSERT_EQUAL_FATAL(cluster_table_create(&j->ours, old, domain_list_sha1(), 2),
@@ -165,10 +165,9 @@ static void begin_again(Joining *j, uint64_t recorded)
 {
     StoreFixture fixture;
     NodeIdentity identity = {.known = true, .self = 0, .life = 1, .next_token = 5};
-    ClusterTable none;
+    ClusterTable none = {.epoch = 0};
     begin(j, false);
     memcpy(identity.uuid, j->theirs.uuid, sizeof identity.uuid);
-    cluster_table_init(&none);
     store_fixture_open(&fixture);
     MDB_txn *txn = store_fixture_begin(&fixture, false);
     CU_ASSERT_EQUAL(node_place_write_identity(txn, fixture.store.crawl, &identity), RESULT_OK);

@@ -74,8 +74,7 @@ static void who_gives_leaves_and_who_gets_waits_then_adopts(void)
 static void a_move_that_was_lost_is_taken_back(void)
 {
     World *w = set_up(3, 0);
-    ClusterTable moving;
-    cluster_table_init(&moving);
+    ClusterTable moving = {.epoch = 0};
     CU_ASSERT_EQUAL(cluster_table_copy(&moving, &w->table), RESULT_OK);
     CU_ASSERT_EQUAL(cluster_table_move(&moving, 0, 1, 10), RESULT_OK);
     slot_duty_take_back(&w->duty, &w->table, &moving, 0);

@@ -11,8 +11,6 @@ void edict_desk_init(EdictDesk *desk, NodeLink *link, const EdictSinks *sinks)
 {
     *desk = (EdictDesk){.link = link, .sinks = *sinks};
     key_init(&desk->key, link, NODE_PART_EDICTS, EDICTS_KEY, LOOK_MS);
-    edicts_init(&desk->edicts);
-    edicts_init(&desk->proposed);
 }
 
 static void edict_given_release(EdictGiven *given)
@@ -288,8 +286,7 @@ static void edict_desk_put_back(EdictDesk *desk, MonoTime now)
 
 static void edict_desk_take_value(EdictDesk *desk, const TransportEvent *event, MonoTime now)
 {
-    Edicts seen;
-    edicts_init(&seen);
+    Edicts seen = {.n = 0};
     bool settled = !mono_before(desk->key.asked, desk->settled);
     desk->fresh |= settled;
     desk->key.next = settled ? desk->key.next : mono_later(now, desk->settled);
@@ -302,7 +299,7 @@ static void edict_desk_take_value(EdictDesk *desk, const TransportEvent *event, 
         seen.last > desk->edicts.last) {
         edicts_destroy(&desk->edicts);
         desk->edicts = seen;
-        edicts_init(&seen);
+        seen = (Edicts){.n = 0};
         edict_desk_apply(desk);
     }
     if (last < desk->edicts.last) {
@@ -318,7 +315,7 @@ static void edict_desk_take_stored(EdictDesk *desk)
     }
     edicts_destroy(&desk->edicts);
     desk->edicts = desk->proposed;
-    edicts_init(&desk->proposed);
+    desk->proposed = (Edicts){.n = 0};
     for (size_t i = 0; i < desk->n_given; i++) {
         if (desk->given[i].number == 0) {
             desk->given[i].number = desk->given[i].proposal;

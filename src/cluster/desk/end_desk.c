@@ -16,7 +16,6 @@ void end_desk_init(EndDesk *desk, NodeLink *link)
 {
     *desk = (EndDesk){.link = link, .alone_from = MONO_NEVER, .round_end = MONO_NEVER};
     key_init(&desk->key, link, NODE_PART_END, END_KEY, LOOK_MS);
-    ending_init(&desk->ending);
 }
 
 void end_desk_destroy(EndDesk *desk)

@@ -17,7 +17,6 @@ void limit_desk_init(LimitDesk *desk, NodeLink *link, const uint64_t limits[LEDG
     memcpy(desk->limits, limits, sizeof desk->limits);
     memcpy(desk->granted, used, sizeof desk->granted);
     memcpy(desk->proposed, used, sizeof desk->proposed);
-    ledger_init(&desk->ledger);
 }
 
 void limit_desk_destroy(LimitDesk *desk)

@@ -6,8 +6,6 @@ void table_keeper_init(TableKeeper *keeper, NodeLink *link, int64_t confirm_ms)
 {
     *keeper = (TableKeeper){.newest = false};
     key_init(&keeper->key, link, NODE_PART_TABLE, TABLE_KEY, confirm_ms / 3);
-    cluster_table_init(&keeper->table);
-    cluster_table_init(&keeper->seen);
 }
 
 void table_keeper_destroy(TableKeeper *keeper)
@@ -36,12 +34,11 @@ Result table_keeper_propose(TableKeeper *keeper, const ClusterTable *table, Mono
 
 void table_keeper_settle(TableKeeper *keeper, uint16_t to, MonoTime now)
 {
-    ClusterTable next;
+    ClusterTable next = {.epoch = 0};
     const NodeLink *link = keeper->key.link;
     if (!link->up || !keeper->newest || keeper->key.put != 0) {
         return;
     }
-    cluster_table_init(&next);
     if (cluster_table_copy(&next, &keeper->table) == RESULT_OK &&
         cluster_table_settle(&next, link->head.from, to) == RESULT_OK) {
         (void)table_keeper_propose(keeper, &next, now);
@@ -100,8 +97,7 @@ TableNews table_keeper_take(TableKeeper *keeper, const TransportEvent *event, Mo
     if (heard == KEY_STORED) {
         keeper->key.next = now; /* see what is there now */
     } else if (heard == KEY_VALUE) {
-        ClusterTable table;
-        cluster_table_init(&table);
+        ClusterTable table = {.epoch = 0};
         Result rc = event->revision == 0 ? RESULT_NOT_FOUND
                                          : cluster_table_read(&table, event->bytes, event->length);
         if (rc == RESULT_OK) {

@@ -52,8 +52,7 @@ static bool watch_change(const WatchDesk *desk, ClusterTable *table, MonoTime no
 
 static void watch_propose(WatchDesk *desk, MonoTime now)
 {
-    ClusterTable next;
-    cluster_table_init(&next);
+    ClusterTable next = {.epoch = 0};
     if (desk->keeper->newest && desk->keeper->key.put == 0 &&
         cluster_table_copy(&next, desk->link->table) == RESULT_OK &&
         watch_change(desk, &next, now)) {

@@ -44,8 +44,6 @@ Result mass_new(Mass **out, const char *directory, PageDB *db, uint16_t self,
     mass->self = self;
     mass->directory = strdup(directory);
     mutex_init(&mass->mutex, RANK_TABLE);
-    cluster_table_init(&mass->next);
-    cluster_table_init(&mass->table);
     if (mass->directory == NULL || cluster_table_copy(&mass->next, table) != RESULT_OK) {
         mass_delete(mass);
         return RESULT_MEMORY;

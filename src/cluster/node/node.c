@@ -56,7 +56,6 @@ Result node_new(Node **out, const NodeOptions *options, const Transport *transpo
     node->next_look = MONO_NEVER;
     node->leave_end = MONO_NEVER;
     node_link_init(&node->link, transport, options->crawl);
-    cluster_table_init(&node->given);
     (void)snprintf(record.machine, sizeof record.machine, "%s", options->machine);
     (void)snprintf(record.name, sizeof record.name, "%s", options->name);
     (void)snprintf(record.version, sizeof record.version, "%s", options->version);

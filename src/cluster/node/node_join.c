@@ -28,7 +28,6 @@ void node_join_init(NodeJoin *join, NodeLink *link, const NodeIdentity *identity
                        .wanted = identity->next_token == 0 ? identity->self : CLUSTER_NOBODY,
                        .luck = luck,
                        .next = MONO_NEVER};
-    cluster_table_init(&join->table);
 }
 
 void node_join_destroy(NodeJoin *join)
@@ -101,8 +100,7 @@ static void node_join_ask_former(NodeJoin *join)
 
 static void put_claim(NodeJoin *join)
 {
-    ClusterTable table;
-    cluster_table_init(&table);
+    ClusterTable table = {.epoch = 0};
     if (cluster_table_copy(&table, &join->table) == RESULT_OK &&
         cluster_table_claim(&table, join->identity.self) == RESULT_OK &&
         cluster_table_write(&table, node_link_blank(join->link)) == RESULT_OK) {
@@ -524,8 +522,7 @@ static void take_edicts(NodeJoin *join, const TransportEvent *event, MonoTime no
 {
     const char *ours = NULL;
     const char *theirs = NULL;
-    Edicts edicts;
-    edicts_init(&edicts);
+    Edicts edicts = {.n = 0};
     bool good = event->revision > 0 &&
                 edicts_read(&edicts, event->bytes, event->length) == RESULT_OK &&
                 memcmp(edicts.uuid, join->table.uuid, sizeof edicts.uuid) == 0;

@@ -144,15 +144,10 @@ uint16_t arbiters_find(const Arbiters *arbiters, const IpAddress *address)
 
 static const char magic[4] = {'R', 'G', 'C', 'T'};
 
-void cluster_table_init(ClusterTable *table)
-{
-    memset(table, 0, sizeof *table);
-}
-
 void cluster_table_destroy(ClusterTable *table)
 {
     free(table->agents);
-    cluster_table_init(table);
+    *table = (ClusterTable){.epoch = 0};
 }
 
 /* An array of n agents that begins with those of table. */
@@ -249,8 +244,7 @@ static bool cluster_table_is_sound(const ClusterTable *table)
 Result cluster_table_read(ClusterTable *table, const void *bytes, size_t length)
 {
     WireReader reader;
-    ClusterTable fresh;
-    cluster_table_init(&fresh);
+    ClusterTable fresh = {.epoch = 0};
     if (length <= sizeof magic || memcmp(bytes, magic, sizeof magic) != 0) {
         return RESULT_DAMAGED;
     }

@@ -91,7 +91,6 @@ typedef struct ClusterTable {
     ClusterSlot slots[SLOT_COUNT];
 } ClusterTable;
 
-void cluster_table_init(ClusterTable *table);
 void cluster_table_destroy(ClusterTable *table);
 /* RESULT_MEMORY: *to is as before. */
 Result cluster_table_copy(ClusterTable *to, const ClusterTable *from);

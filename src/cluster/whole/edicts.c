@@ -24,11 +24,6 @@ const char *edict_verb_name(EdictVerb verb)
     return verbs[verb].name;
 }
 
-void edicts_init(Edicts *edicts)
-{
-    *edicts = (Edicts){.last = 0};
-}
-
 static void edict_release(Edict *edict)
 {
     free(edict->name);
@@ -43,7 +38,7 @@ void edicts_destroy(Edicts *edicts)
         edict_release(&edicts->list[i]);
     }
     free(edicts->list);
-    edicts_init(edicts);
+    *edicts = (Edicts){.n = 0};
 }
 
 static size_t edict_bytes(const Edict *edict)

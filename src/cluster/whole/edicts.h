@@ -80,7 +80,6 @@ typedef struct Edicts {
     size_t bytes; /* of the texts */
 } Edicts;
 
-void edicts_init(Edicts *edicts);
 void edicts_destroy(Edicts *edicts);
 /* RESULT_MEMORY: *to is as before. */
 Result edicts_copy(Edicts *to, const Edicts *from);

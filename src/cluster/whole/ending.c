@@ -2,15 +2,10 @@
 
 #include <stdlib.h>
 
-void ending_init(Ending *ending)
-{
-    *ending = (Ending){.n = 0};
-}
-
 void ending_destroy(Ending *ending)
 {
     free(ending->seats);
-    ending_init(ending);
+    *ending = (Ending){.n = 0};
 }
 
 static bool same_agents(const Ending *ending, const uint16_t *agents, size_t n)

@@ -72,7 +72,6 @@ typedef struct Ending {
     size_t asked; /* seats from there on that are to be asked by now */
 } Ending;
 
-void ending_init(Ending *ending);
 void ending_destroy(Ending *ending);
 /* A round with these agents, ascending. What a round before it found counts if it was complete and
  * had the same agents. RESULT_MEMORY: none was begun. */

@@ -9,15 +9,10 @@
 #define ROWS_MOST 65535u
 #define DRAW_MOST (UINT64_C(1) << 20) /* of pages at once; of bytes a thousand times that */
 
-void ledger_init(Ledger *ledger)
-{
-    *ledger = (Ledger){.n = 0};
-}
-
 void ledger_destroy(Ledger *ledger)
 {
     free(ledger->rows);
-    ledger_init(ledger);
+    *ledger = (Ledger){.n = 0};
 }
 
 Result ledger_resize(Ledger *ledger, uint32_t n)

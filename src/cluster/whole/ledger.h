@@ -48,7 +48,6 @@ typedef struct Ledger {
     uint32_t n;
 } Ledger;
 
-void ledger_init(Ledger *ledger);
 void ledger_destroy(Ledger *ledger);
 /* Makes it n rows long; new ones are not known. RESULT_MEMORY: as before. */
 Result ledger_resize(Ledger *ledger, uint32_t n);

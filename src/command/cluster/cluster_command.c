@@ -89,10 +89,9 @@ static void print_agent(ClusterClient *client, const ClusterTable *table, uint16
 
 static Result cluster_report_print_all(ClusterClient *client, FILE *out, Buffer *error)
 {
-    ClusterTable table;
+    ClusterTable table = {.epoch = 0};
     uint64_t revision = 0;
     Sums sums = {.running = 0};
-    cluster_table_init(&table);
     Result rc = cluster_client_table(client, &table, &revision, error);
     for (uint32_t i = 0; rc == RESULT_OK && i < table.n_agents; i++) {
         print_agent(client, &table, (uint16_t)i, &sums, out);
@@ -508,7 +507,6 @@ static int cluster_moves_main(const Config *config, const ClusterChange *change,
     if (!cluster_moves_read_words(&move)) {
         return EXIT_USAGE;
     }
-    cluster_table_init(&move.table);
     int status = cluster_moves_change(&move, config, change);
     cluster_table_destroy(&move.table);
     free(move.runs);
@@ -548,10 +546,9 @@ static bool cluster_command_take_word(int argc, char **argv, int *i, ClusterWord
 static Result init_cluster(const Config *config, uint32_t agents, Buffer *error)
 {
     ClusterClient client;
-    ClusterTable table;
+    ClusterTable table = {.epoch = 0};
     Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     uint8_t uuid[CLUSTER_UUID_BYTES];
-    cluster_table_init(&table);
     Result rc = getrandom(uuid, sizeof uuid, 0) == (ssize_t)sizeof uuid ? RESULT_OK : RESULT_IO;
     if (rc == RESULT_OK) {
         rc = cluster_table_create(&table, uuid, domain_list_sha1(), agents);

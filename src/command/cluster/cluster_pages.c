@@ -8,7 +8,6 @@
 Result cluster_pages_open(ClusterPages *pages, const char *directory, PageDB *db)
 {
     *pages = (ClusterPages){.directory = directory};
-    cluster_table_init(&pages->table);
     buffer_init(&pages->problem, BUFFER_NO_LIMIT);
     Result rc = node_place_of(db, &pages->self, &pages->table);
     pages->is_agent = rc == RESULT_OK;
@@ -101,11 +100,6 @@ Result cluster_pages_why(ClusterPages *pages, uint16_t agent, const char *url, b
 }
 
 /* ---- trails ---- */
-
-void page_trail_init(PageTrail *trail)
-{
-    *trail = (PageTrail){.urls = {.limit = BUFFER_NO_LIMIT}};
-}
 
 void page_trail_destroy(PageTrail *trail)
 {

@@ -50,7 +50,6 @@ typedef struct PageTrail {
 
 #define PAGE_TRAIL_CUT "agent %u page %llu" /* the first line of one that is cut */
 
-void page_trail_init(PageTrail *trail);
 void page_trail_destroy(PageTrail *trail);
 /* In the order in which it was crawled; the page is the last line. */
 void page_trail_print(const PageTrail *trail, FILE *out);

@@ -15,7 +15,6 @@ Result console_open(Console *console, const Config *config, Buffer *error)
 {
     uint64_t revision = 0;
     *console = (Console){.config = config};
-    cluster_table_init(&console->table);
     Result rc = cluster_client_open(&console->client, config, error);
     if (rc == RESULT_OK) {
         rc = cluster_client_table(&console->client, &console->table, &revision, error);

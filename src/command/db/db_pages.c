@@ -399,8 +399,7 @@ int db_path(DbView *view, int argc, char **argv)
         return status == COMMAND_HELPED ? 0 : status;
     }
     ClusterPages pages;
-    PageTrail trail;
-    page_trail_init(&trail);
+    PageTrail trail = {.urls = {.limit = BUFFER_NO_LIMIT}};
     Result whole = cluster_pages_open(&pages, view->directory, view->db);
     int rc = whole == RESULT_OK ? find_trail(view, &pages, line.words[0], here, &trail)
                                 : page_db_error_damaged;

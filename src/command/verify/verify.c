@@ -354,10 +354,9 @@ static int verify_peers(const char *directory)
 {
     Path path;
     PageDB *db = NULL;
-    ClusterTable table;
+    ClusterTable table = {.epoch = 0};
     uint16_t self = 0;
     const PageDBOptions options = {.read_only = true, .no_create = true};
-    cluster_table_init(&table);
     int code = page_db_open(&db, file_path(&path, "%s/crawl.mdb", directory), &options);
     Result rc = code == page_db_error_ok ? node_place_of(db, &self, &table) : RESULT_IO;
     if (rc == RESULT_OK) {

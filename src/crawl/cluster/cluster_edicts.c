@@ -84,7 +84,7 @@ bool cluster_edicts_take(ClusterPart *part, Edicts *edicts)
     if (has_news) {
         edicts_destroy(edicts);
         *edicts = part->edicts.news;
-        edicts_init(&part->edicts.news);
+        part->edicts.news = (Edicts){.n = 0};
     }
     part->edicts.has_news = false;
     mutex_unlock(&part->edicts.mutex);

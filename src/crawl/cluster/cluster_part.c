@@ -562,8 +562,7 @@ static Result make_node(ClusterPart *part, Buffer *error)
 {
     NodeOptions options = cluster_node_options(part->config, &part->names);
     NodeSinks sinks = cluster_part_sinks(part);
-    ClusterTable table;
-    cluster_table_init(&table);
+    ClusterTable table = {.epoch = 0};
     Result rc = cluster_settings_write(part->config, &part->settings);
     if (rc == RESULT_OK) {
         rc = read_place(part, &options.identity, &table);

@@ -118,9 +118,8 @@ static Result read_duty(IngestCluster *cluster, MDB_txn *txn, MDB_dbi crawl)
 Result ingest_cluster_write_table(IngestCluster *cluster, MDB_txn *txn, MDB_dbi crawl,
                                   const ClusterTable *table)
 {
-    ClusterTable before;
+    ClusterTable before = {.epoch = 0};
     NodeIdentity identity;
-    cluster_table_init(&before);
     Result rc = node_place_read(txn, crawl, &identity, &before);
     if (rc == RESULT_OK) {
         slot_duty_take_back(&cluster->duty, &before, table, cluster->self);
@@ -137,7 +136,7 @@ Result ingest_cluster_init(IngestCluster *cluster, uint16_t self, const ClusterT
                            MDB_txn *txn, MDB_dbi crawl)
 {
     cluster->self = self;
-    cluster_table_init(&cluster->table);
+    cluster->table = (ClusterTable){.epoch = 0};
     cluster->duty = (SlotDuty){.adopted = {0}};
     slot_cache_init(&cluster->slots, hash_mix((uint64_t)mono_now().ns));
     Result rc = cluster_table_copy(&cluster->table, table);

@@ -228,8 +228,6 @@ void table_chore_init(TableChore *chore, IngestCluster *cluster)
 {
     *chore = (TableChore){.cluster = cluster};
     mutex_init(&chore->mutex, RANK_TABLE);
-    cluster_table_init(&chore->next);
-    cluster_table_init(&chore->taken);
 }
 
 void table_chore_destroy(TableChore *chore)
