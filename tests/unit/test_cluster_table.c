@@ -118,7 +118,7 @@ static void the_format_before_is_read(void)
         wire_put_number(&writer, table.slots[slot].from, 2);
         wire_put_number(&writer, table.slots[slot].to, 2);
     }
-    CU_ASSERT_EQUAL(wire_seal(&writer, 0), RESULT_OK);
+    CU_ASSERT_EQUAL(wire_seal(&writer), RESULT_OK);
     CU_ASSERT_EQUAL(cluster_table_read(&again, bytes.data, bytes.length), RESULT_OK);
     CU_ASSERT_TRUE(same_table(&table, &again));
     buffer_destroy(&bytes);

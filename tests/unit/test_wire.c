@@ -27,7 +27,7 @@ static void write_two(Buffer *out, uint64_t count)
     buffer_init(out, BUFFER_NO_LIMIT);
     WireWriter writer = wire_writer(out);
     wire_put_list(&writer, &things, values, 2);
-    CU_ASSERT_EQUAL(wire_seal(&writer, 0), RESULT_OK);
+    CU_ASSERT_EQUAL(wire_seal(&writer), RESULT_OK);
 }
 
 static void free_all(Thing *values, size_t n)

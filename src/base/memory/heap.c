@@ -78,7 +78,10 @@ HeapNode *heap_pop(Heap *heap)
 
 void heap_remove(Heap *heap, HeapNode *node)
 {
-    assert(heap_holds(node) && heap->nodes[node->place] == node);
+    if (!heap_holds(node)) {
+        return;
+    }
+    assert(heap->nodes[node->place] == node);
     size_t place = node->place;
     HeapNode *last = heap->nodes[--heap->count];
     node->place = HEAP_NOWHERE;

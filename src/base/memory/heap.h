@@ -44,5 +44,5 @@ Result heap_push(Heap *heap, HeapNode *node, int64_t key, uint64_t tie);
 /* The least node, which stays in the heap; NULL when the heap is empty. */
 HeapNode *heap_top(const Heap *heap);
 HeapNode *heap_pop(Heap *heap);
-/* The node must be in the heap. */
+/* Nothing when the node is in none. */
 void heap_remove(Heap *heap, HeapNode *node);

@@ -88,22 +88,19 @@ Result courier_set_agents(Courier *courier, uint32_t agents, MonoTime now)
     courier->options.age_ms = age < courier->given.age_ms ? age : courier->given.age_ms;
     courier->options.window_bytes = courier->given.window_bytes / (agents == 0 ? 1 : agents);
     for (uint32_t i = courier->n; i < agents; i++) {
+        size_t n = i; /* its place counts once it is in the heap, too */
         Customer *customer = calloc(1, sizeof *customer);
-        if (customer == NULL) {
-            return RESULT_MEMORY;
+        Result rc = customer == NULL
+                        ? RESULT_MEMORY
+                        : array_add(&courier->customers, &n, sizeof customer, &customer);
+        if (rc == RESULT_OK) {
+            *customer = (Customer){.to = (uint16_t)i, .pending = 1, .oldest = now, .looks = true};
+            heap_node_init(&customer->due);
+            rc = heap_push(&courier->due, &customer->due, courier_due_of(courier, customer).ns, i);
         }
-        *customer = (Customer){.to = (uint16_t)i, .pending = 1, .oldest = now, .looks = true};
-        heap_node_init(&customer->due);
-        if (heap_push(&courier->due, &customer->due, courier_due_of(courier, customer).ns, i) !=
-            RESULT_OK) {
+        if (rc != RESULT_OK) {
             free(customer);
-            return RESULT_MEMORY;
-        }
-        size_t n = i;
-        if (array_add(&courier->customers, &n, sizeof customer, &customer) != RESULT_OK) {
-            heap_remove(&courier->due, &customer->due);
-            free(customer);
-            return RESULT_MEMORY;
+            return rc;
         }
         courier->n = (uint32_t)n;
     }
@@ -253,6 +250,19 @@ MonoTime courier_next(const Courier *courier)
     return node == NULL ? MONO_NEVER : (MonoTime){node->key};
 }
 
+/* A refusal, the 1st, 2nd, 4th, 8th ... of its kind, unless it is usual: until the sender has the
+ * newer table, or the two have greeted. */
+static void courier_tell_refusal(Courier *courier, const char *what, uint16_t agent,
+                                 BlockFault fault, uint64_t count)
+{
+    bool is_usual = fault == BLOCK_DRAINED || fault == BLOCK_UNGREETED;
+    courier->stats.refused++;
+    if (!is_usual && (count & (count - 1)) == 0) {
+        LOG_ERROR("cluster", what, "agent=%u reason=\"%s\" count=%llu", (unsigned)agent,
+                  block_fault_name(fault), (unsigned long long)count);
+    }
+}
+
 /* Whose message an answer is to; NULL: it is not in flight (any more). */
 static Customer *courier_asked(const Courier *courier, uint64_t token)
 {
@@ -273,14 +283,8 @@ void courier_take(Courier *courier, NodeMessage *in, MonoTime now)
         return;
     }
     if (fault != BLOCK_GOOD) {
-        uint64_t count = ++courier->refused_ours;
-        bool is_usual = fault == BLOCK_DRAINED || fault == BLOCK_UNGREETED;
-        if (!is_usual && (count & (count - 1)) == 0) {
-            LOG_ERROR("cluster", "an agent refuses our blocks", "agent=%u reason=\"%s\" count=%llu",
-                      (unsigned)in->head.from, block_fault_name((BlockFault)fault),
-                      (unsigned long long)count);
-        }
-        courier->stats.refused++;
+        courier_tell_refusal(courier, "an agent refuses our blocks", in->head.from,
+                             (BlockFault)fault, ++courier->refused_ours);
         note_present(courier, customer);
         courier_give_up(courier, customer, mono_add_ms(now, courier->options.again_ms));
     } else if (greet_desk_heard(courier->greet, in->head.from, in->head.session, taken)) {
@@ -304,14 +308,7 @@ static void courier_reply(Courier *courier, const char *reply_to, BlockFault fau
 
 static void courier_refuse(Courier *courier, const char *reply_to, BlockFault fault, uint16_t from)
 {
-    uint64_t count = ++courier->refused[fault];
-    /* Until the sender has the newer table, or we have greeted it. */
-    bool is_usual = fault == BLOCK_DRAINED || fault == BLOCK_UNGREETED;
-    if (!is_usual && (count & (count - 1)) == 0) { /* the 1st, 2nd, 4th, 8th ... */
-        LOG_ERROR("cluster", "a block was refused", "from=%u reason=\"%s\" count=%llu",
-                  (unsigned)from, block_fault_name(fault), (unsigned long long)count);
-    }
-    courier->stats.refused++;
+    courier_tell_refusal(courier, "a block was refused", from, fault, ++courier->refused[fault]);
     courier_reply(courier, reply_to, fault, 0);
 }
 

@@ -166,13 +166,6 @@ static bool edict_desk_is_over(EdictDesk *desk, EdictGiven *given, MonoTime now)
 /* Puts all that was given and is not stored yet. */
 static void edict_desk_put(EdictDesk *desk, MonoTime now)
 {
-    size_t wanted = 0;
-    for (size_t i = 0; i < desk->n_given; i++) {
-        wanted += desk->given[i].number == 0;
-    }
-    if (wanted == 0) {
-        return;
-    }
     if (edicts_copy(&desk->proposed, &desk->edicts) != RESULT_OK) {
         return;
     }
@@ -190,7 +183,8 @@ static void edict_desk_put(EdictDesk *desk, MonoTime now)
         }
         given->proposal = is_new ? desk->proposed.last : 0;
     }
-    if (edicts_write(&desk->proposed, node_link_blank(desk->link)) == RESULT_OK) {
+    if (desk->proposed.last > desk->edicts.last &&
+        edicts_write(&desk->proposed, node_link_blank(desk->link)) == RESULT_OK) {
         (void)key_put(&desk->key, now); /* if it cannot be sent, again in a moment */
     }
 }
@@ -270,7 +264,7 @@ void edict_desk_asked(EdictDesk *desk, NodeMessage *in, MonoTime now)
     wire_put_number(&writer, desk->applied, 8);
     wire_put_string(&writer, text, strlen(text));
     wire_put_number(&writer, (uint64_t)(now.ns / 1000000), 8);
-    node_link_answer(desk->link, &writer, in);
+    node_link_reply(desk->link, &writer, in->event->reply_to);
 }
 
 /* ---- answers ---- */

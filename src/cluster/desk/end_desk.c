@@ -173,7 +173,7 @@ void end_desk_asked(EndDesk *desk, NodeMessage *in, const EndReport *report)
     WireWriter writer = node_link_begin(desk->link);
     wire_put_number(&writer, round, 8);
     wire_put(&writer, &node_end_report, &ours);
-    node_link_answer(desk->link, &writer, in);
+    node_link_reply(desk->link, &writer, in->event->reply_to);
 }
 
 /* Those who are to be asked in this round, and have not reported, but for us. */

@@ -202,7 +202,7 @@ static void reply(ErrandDesk *desk, ErrandReply what, const ErrandAnswer *answer
         wire_put_string(&writer, answer->header.data, answer->header.length);
         wire_put_string(&writer, answer->body.data, answer->body.length);
     }
-    node_link_answer(desk->link, &writer, to);
+    node_link_reply(desk->link, &writer, to->event->reply_to);
 }
 
 void errand_desk_asked(ErrandDesk *desk, NodeMessage *in, MonoTime now)

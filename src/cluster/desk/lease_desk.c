@@ -159,7 +159,7 @@ void lease_desk_tell_held(LeaseDesk *desk, const NodeMessage *in, uint64_t edict
     WireWriter writer = node_link_begin(desk->link);
     wire_put_number(&writer, edict, 8);
     wire_put_list(&writer, &node_lease_held, desk->held, n);
-    node_link_answer(desk->link, &writer, in);
+    node_link_reply(desk->link, &writer, in->event->reply_to);
 }
 
 /* Learns what an agent holds; false: the answer does not count. */
@@ -214,7 +214,7 @@ void lease_desk_asked(LeaseDesk *desk, NodeMessage *in, MonoTime now)
         WireWriter writer = node_link_begin(desk->link);
         wire_put_number(&writer, number, 8);
         wire_put_list(&writer, node_lease_answer(desk->link), desk->answers, n);
-        node_link_answer(desk->link, &writer, in);
+        node_link_reply(desk->link, &writer, in->event->reply_to);
     }
 }
 

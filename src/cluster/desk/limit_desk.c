@@ -144,11 +144,8 @@ static bool limit_desk_settle(LimitDesk *desk, const LedgerAccount accounts[LEDG
 /* What is stored may be used. True: that is another amount than before. */
 static bool take_proposed(LimitDesk *desk)
 {
-    bool changed = false;
-    for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
-        changed = changed || desk->granted[unit] != desk->proposed[unit];
-        desk->granted[unit] = desk->proposed[unit];
-    }
+    bool changed = memcmp(desk->granted, desk->proposed, sizeof desk->granted) != 0;
+    memcpy(desk->granted, desk->proposed, sizeof desk->granted);
     return changed;
 }
 
@@ -207,10 +204,8 @@ static bool limit_desk_take_value(LimitDesk *desk, const TransportEvent *event,
     look_for_rows(desk, now);
     if (!limit_desk_settle(desk, accounts, now)) {
         (void)take_proposed(desk);
-    } else {
-        if (ledger_write(&desk->ledger, node_link_blank(desk->key.link)) == RESULT_OK) {
-            (void)key_put(&desk->key, now);
-        }
+    } else if (ledger_write(&desk->ledger, node_link_blank(desk->key.link)) == RESULT_OK) {
+        (void)key_put(&desk->key, now);
     }
     return memcmp(before, desk->granted, sizeof before) != 0;
 }

@@ -46,7 +46,7 @@ void mass_desk_asked(MassDesk *desk, NodeMessage *in)
     wire_put_number(&writer, offset, 8);
     wire_put_string(&writer, left == 0 ? "" : file.records + offset,
                     left < MASS_CHUNK_BYTES ? left : MASS_CHUNK_BYTES);
-    node_link_answer(desk->link, &writer, in);
+    node_link_reply(desk->link, &writer, in->event->reply_to);
     mass_file_close(&file);
 }
 

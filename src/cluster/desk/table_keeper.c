@@ -14,11 +14,6 @@ void table_keeper_destroy(TableKeeper *keeper)
     cluster_table_destroy(&keeper->seen);
 }
 
-Result table_keeper_set(TableKeeper *keeper, const ClusterTable *table)
-{
-    return cluster_table_copy(&keeper->table, table);
-}
-
 void table_keeper_up(TableKeeper *keeper, MonoTime now)
 {
     key_up(&keeper->key, now);

@@ -30,7 +30,7 @@ typedef enum TableNews {
 
 typedef struct TableKeeper {
     Key key;
-    ClusterTable table; /* committed here */
+    ClusterTable table; /* committed here; the node puts it there */
     ClusterTable seen;  /* the newest that was seen */
     MonoTime settled;   /* nothing is confirmed by a look that began before */
     bool newest;        /* what is committed here is what the key had at the last look */
@@ -38,8 +38,6 @@ typedef struct TableKeeper {
 
 void table_keeper_init(TableKeeper *keeper, NodeLink *link, int64_t confirm_ms);
 void table_keeper_destroy(TableKeeper *keeper);
-/* The table that this node has. RESULT_MEMORY. */
-Result table_keeper_set(TableKeeper *keeper, const ClusterTable *table);
 
 /* The connection came up. */
 void table_keeper_up(TableKeeper *keeper, MonoTime now);

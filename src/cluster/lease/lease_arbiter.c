@@ -128,11 +128,6 @@ static bool same_client(LeaseClient a, LeaseClient b)
     return a.agent == b.agent && a.session == b.session;
 }
 
-static Lease *lease_of(HeapNode *node)
-{
-    return HEAP_ELEMENT(node, Lease, due);
-}
-
 /* When something is to be done about it. */
 static MonoTime lease_arbiter_due_of(const LeaseArbiter *arbiter, const Lease *lease)
 {
@@ -151,9 +146,7 @@ static MonoTime lease_arbiter_due_of(const LeaseArbiter *arbiter, const Lease *l
 /* There is room: the heap never shrinks. */
 static void lease_arbiter_place(LeaseArbiter *arbiter, Lease *lease)
 {
-    if (heap_holds(&lease->due)) {
-        heap_remove(&arbiter->due, &lease->due);
-    }
+    heap_remove(&arbiter->due, &lease->due);
     (void)heap_push(&arbiter->due, &lease->due, lease_arbiter_due_of(arbiter, lease).ns,
                     lease->number);
 }
@@ -183,31 +176,24 @@ Result lease_arbiter_new(LeaseArbiter **out, const LeaseRules *rules, uint16_t s
 
 static void lease_arbiter_forget(LeaseArbiter *arbiter, Lease *lease)
 {
-    if (heap_holds(&lease->due)) {
-        heap_remove(&arbiter->due, &lease->due);
-    }
+    heap_remove(&arbiter->due, &lease->due);
     arbiter->waiters -= lease->n_waiters;
     (void)map_remove(&arbiter->leases, ip_address_key(&lease->address));
     free(lease->waiters);
     free(lease);
 }
 
-static void forget_all(LeaseArbiter *arbiter)
-{
-    HeapNode *node = NULL;
-    while ((node = heap_top(&arbiter->due)) != NULL) { /* every lease is in it */
-        lease_arbiter_forget(arbiter, lease_of(node));
-    }
-}
-
 void lease_arbiter_delete(LeaseArbiter *arbiter)
 {
     size_t place = 0;
     Client *client = NULL;
+    HeapNode *node = NULL;
     if (arbiter == NULL) {
         return;
     }
-    forget_all(arbiter);
+    while ((node = heap_top(&arbiter->due)) != NULL) { /* every lease is in it */
+        lease_arbiter_forget(arbiter, HEAP_ELEMENT(node, Lease, due));
+    }
     while ((client = map_next(&arbiter->clients, &place)) != NULL) {
         free(client);
     }
@@ -472,14 +458,14 @@ LeaseAnswer lease_arbiter_ask(LeaseArbiter *arbiter, LeaseClient client, const L
     if (!lease_floor_is_mine(&arbiter->floor, &item->address)) {
         return (LeaseAnswer){.said = LEASE_ELSEWHERE};
     }
-    Lease *lease = item->ask == LEASE_WANT
-                       ? lease_arbiter_find_or_add(arbiter, &item->address, now)
-                       : map_get(&arbiter->leases, ip_address_key(&item->address));
-    LeaseAnswer answer = {.said = item->ask == LEASE_WANT ? LEASE_WAIT : LEASE_RELEASED};
+    bool wants = item->ask == LEASE_WANT;
+    Lease *lease = wants ? lease_arbiter_find_or_add(arbiter, &item->address, now)
+                         : map_get(&arbiter->leases, ip_address_key(&item->address));
+    LeaseAnswer answer = {.said = wants ? LEASE_WAIT : LEASE_RELEASED};
     if (lease == NULL) {
         return answer;
     }
-    if (item->ask == LEASE_WANT) {
+    if (wants) {
         answer = lease_arbiter_want(arbiter, lease, client, item->number, now);
     } else {
         lease_arbiter_release(arbiter, lease, client, item, now);
@@ -584,7 +570,7 @@ bool lease_arbiter_hint(LeaseArbiter *arbiter, MonoTime now, LeaseHint *hint)
 {
     HeapNode *node = lease_floor_may_grant(&arbiter->floor, now) ? heap_top(&arbiter->due) : NULL;
     while (node != NULL && node->key <= now.ns) {
-        if (lease_arbiter_serve(arbiter, lease_of(node), now, hint)) {
+        if (lease_arbiter_serve(arbiter, HEAP_ELEMENT(node, Lease, due), now, hint)) {
             return true;
         }
         node = heap_top(&arbiter->due);

@@ -83,9 +83,7 @@ static LeasePeer *lease_peers_with(LeaseHolder *holder, uint16_t agent, uint64_t
  * next. */
 static void lease_peers_place(LeaseHolder *holder, LeasePeer *peer)
 {
-    if (heap_holds(&peer->due)) {
-        heap_remove(&holder->due, &peer->due);
-    }
+    heap_remove(&holder->due, &peer->due);
     if (peer->number > 0) {
         (void)heap_push(&holder->due, &peer->due, mono_add_ms(peer->sent, LEASE_ANSWER_MS).ns, 0);
     } else if (peer->first != NULL) {

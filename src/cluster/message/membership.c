@@ -93,11 +93,10 @@ static const WireRecord member_record = WIRE_RECORD(MemberRecord, member_fields)
 
 Result member_identity_write(const NodeIdentity *identity, Buffer *out)
 {
-    size_t start = out->length;
     WireWriter writer = wire_writer(out);
     wire_put_number(&writer, FORMAT, 1);
     wire_put(&writer, &identity_record, identity);
-    return wire_seal(&writer, start);
+    return wire_seal(&writer);
 }
 
 Result member_identity_read(NodeIdentity *identity, const void *bytes, size_t length)
@@ -113,12 +112,11 @@ Result member_identity_read(NodeIdentity *identity, const void *bytes, size_t le
 
 Result member_record_write(const MemberRecord *record, const Buffer *heard, Buffer *out)
 {
-    size_t start = out->length;
     WireWriter writer = wire_writer(out);
     wire_put_number(&writer, FORMAT, 1);
     wire_put(&writer, &member_record, record);
     wire_put_bytes(&writer, heard->data, heard->length);
-    return wire_seal(&writer, start);
+    return wire_seal(&writer);
 }
 
 Result member_record_read(MemberRecord *record, uint16_t self, const void *bytes, size_t length)

@@ -141,11 +141,6 @@ WireWriter node_link_begin(NodeLink *link)
     return writer;
 }
 
-void node_link_answer(const NodeLink *link, const WireWriter *writer, const NodeMessage *to)
-{
-    node_link_reply(link, writer, to->event->reply_to);
-}
-
 void node_link_reply(const NodeLink *link, const WireWriter *writer, const char *reply_to)
 {
     if (writer->rc == RESULT_OK) { /* an answer that is lost is asked for again */

@@ -94,7 +94,6 @@ typedef enum NodePart {
     NODE_PART_BLOCKS,
     NODE_PART_LIMITS,
     NODE_PART_END,
-    NODE_PART_QUESTIONS,
     NODE_PART_MASS,
     NODE_PART_ERRANDS,
     NODE_PART_GREET,
@@ -155,7 +154,6 @@ Buffer *node_link_blank(NodeLink *link);
 /* Begins a message: its head is written, the writer goes on; it is sent as the answer to another.
  */
 WireWriter node_link_begin(NodeLink *link);
-void node_link_answer(const NodeLink *link, const WireWriter *writer, const NodeMessage *to);
 void node_link_reply(const NodeLink *link, const WireWriter *writer, const char *reply_to);
 /* A question to an agent: the same, and node_link_ask, as Transport.request. */
 WireWriter node_link_question(NodeLink *link, NodeQuestion question);

@@ -127,26 +127,19 @@ const ClusterTable *node_table(const Node *node)
     return node->state == NODE_JOINED ? &node->join.table : &node->keeper.table;
 }
 
-static Result node_use_table(Node *node, const ClusterTable *table, MonoTime now)
+/* Without memory the node goes out, whatever the desks behind the first that had none have done. */
+static void node_set_table(Node *node, const ClusterTable *table, MonoTime now)
 {
-    Result rc = table_keeper_set(&node->keeper, table);
-    if (rc == RESULT_OK) {
-        rc = members_resize(&node->members, table->n_agents, now);
-    }
-    if (rc == RESULT_OK) {
-        rc = greet_desk_set(&node->greet, now);
-    }
-    if (rc == RESULT_OK) {
-        rc = courier_set_agents(&node->courier, table->n_agents, now);
-    }
-    if (rc == RESULT_OK) {
-        rc = lease_desk_set(&node->leases, &node->keeper.table, now);
-    }
-    if (rc == RESULT_OK) {
-        rc = end_desk_set(&node->end);
-    }
+    Result rc = cluster_table_copy(&node->keeper.table, table);
+    rc = result_first(rc, members_resize(&node->members, table->n_agents, now));
+    rc = result_first(rc, greet_desk_set(&node->greet, now));
+    rc = result_first(rc, courier_set_agents(&node->courier, table->n_agents, now));
+    rc = result_first(rc, lease_desk_set(&node->leases, &node->keeper.table, now));
+    rc = result_first(rc, end_desk_set(&node->end));
+    node->pending_epoch = 0;
     if (rc != RESULT_OK) {
-        return rc;
+        go_out(node, "no memory for the cluster table");
+        return;
     }
     int64_t pace = (int64_t)table->n_agents * NODE_PACE_MS;
     node->link.head.epoch = table->epoch;
@@ -154,15 +147,6 @@ static Result node_use_table(Node *node, const ClusterTable *table, MonoTime now
     mass_desk_set_agents(&node->mass, table->n_agents);
     watch_desk_set(&node->watch, now);
     key_changed(&node->keeper.key, now); /* it is to be confirmed */
-    return RESULT_OK;
-}
-
-static void node_set_table(Node *node, const ClusterTable *table, MonoTime now)
-{
-    node->pending_epoch = 0;
-    if (node_use_table(node, table, now) != RESULT_OK) {
-        go_out(node, "no memory for the cluster table");
-    }
 }
 
 /* revision: of our record, as far as is known. */
@@ -271,7 +255,7 @@ static void answer_status(Node *node, const NodeMessage *in)
 {
     WireWriter writer = node_link_begin(&node->link);
     node->sinks.status(node->sinks.context, writer.out);
-    node_link_answer(&node->link, &writer, in);
+    node_link_reply(&node->link, &writer, in->event->reply_to);
 }
 
 static void answer_run(Node *node, NodeMessage *in)
@@ -282,7 +266,7 @@ static void answer_run(Node *node, NodeMessage *in)
         node->sinks.run(node->sinks.context, &in->body, &writer);
     }
     if (writer.out->length > head) {
-        node_link_answer(&node->link, &writer, in);
+        node_link_reply(&node->link, &writer, in->event->reply_to);
     }
 }
 
@@ -450,7 +434,6 @@ static void node_take_answer(Node *node, const TransportEvent *event, MonoTime n
         take_settings_now(node, event, now);
         break;
     case NODE_PART_JOIN:
-    case NODE_PART_QUESTIONS:
         break;
     }
 }

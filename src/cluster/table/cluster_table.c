@@ -216,7 +216,6 @@ static const WireRecord cluster_slot = WIRE_RECORD(ClusterSlot, slot_fields);
 
 Result cluster_table_write(const ClusterTable *table, Buffer *out)
 {
-    size_t start = out->length;
     WireWriter writer = wire_writer(out);
     wire_put_bytes(&writer, magic, sizeof magic);
     wire_put_number(&writer, FORMAT, 1);
@@ -224,7 +223,7 @@ Result cluster_table_write(const ClusterTable *table, Buffer *out)
     wire_put_varint(&writer, table->n_agents); /* a look at it is most of what agents send */
     wire_put_runs(&writer, &cluster_agent, table->agents, table->n_agents);
     wire_put_runs(&writer, &cluster_slot, table->slots, SLOT_COUNT);
-    return wire_seal(&writer, start);
+    return wire_seal(&writer);
 }
 
 /* Invariant 2. */
@@ -314,18 +313,16 @@ static bool move_one(ClusterTable *table, uint16_t from, uint16_t to)
     return false;
 }
 
-/* The agent that has most OWNED slots, and gives one up; CLUSTER_NOBODY: nobody has any. */
-static uint16_t take_from_most(ClusterTable *table, unsigned *owned, uint16_t to)
+/* Who has most OWNED slots gives one up; false: nobody has any. */
+static bool take_from_most(ClusterTable *table, unsigned *owned, uint16_t to)
 {
     uint16_t most = 0;
     for (uint32_t i = 1; i < table->n_agents; i++) {
         most = owned[i] > owned[most] ? (uint16_t)i : most;
     }
-    if (owned[most] == 0 || !move_one(table, most, to)) {
-        return CLUSTER_NOBODY;
-    }
-    owned[most]--;
-    return most;
+    bool taken = owned[most] > 0 && move_one(table, most, to);
+    owned[most] -= taken;
+    return taken;
 }
 
 Result cluster_table_add(ClusterTable *table, uint16_t *agent)
@@ -352,7 +349,7 @@ Result cluster_table_add(ClusterTable *table, uint16_t *agent)
         owners += cluster_table_share(table, (uint16_t)i).owned > 0;
     }
     unsigned share = SLOT_COUNT / owners;
-    while (share > 0 && take_from_most(&next, owned, fresh) != CLUSTER_NOBODY) {
+    while (share > 0 && take_from_most(&next, owned, fresh)) {
         share--;
     }
     free(owned);
@@ -404,7 +401,7 @@ Result cluster_table_drain(ClusterTable *table, uint16_t agent)
     }
     bool moved = false;
     uint16_t least = agent;
-    do {
+    for (;;) {
         least = agent;
         for (uint32_t i = 0; i < table->n_agents; i++) {
             bool takes = i != agent && counts[i] > 0;
@@ -415,13 +412,13 @@ Result cluster_table_drain(ClusterTable *table, uint16_t agent)
         }
         counts[least]++;
         moved = true;
-    } while (moved);
-    free(counts);
-    table->epoch += moved;
-    if (moved) {
-        return RESULT_OK;
     }
-    return least == agent ? RESULT_INVALID : RESULT_NOT_FOUND;
+    free(counts);
+    if (!moved) {
+        return least == agent ? RESULT_INVALID : RESULT_NOT_FOUND;
+    }
+    table->epoch++;
+    return RESULT_OK;
 }
 
 Result cluster_table_restore(ClusterTable *table, uint16_t agent)

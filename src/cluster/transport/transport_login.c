@@ -1,14 +1,11 @@
 #include "cluster/transport/transport_login.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory/file.h"
@@ -111,44 +108,26 @@ static bool transport_login_read_words(Login *login, const char *text)
     return first && (login->kind == LOGIN_TOKEN || strcmp(word, "nkey") == 0);
 }
 
-static Result transport_login_read_file(int fd, const char *path, char *text, Buffer *error)
-{
-    struct stat status;
-    if (fstat(fd, &status) != 0) {
-        (void)buffer_printf(error, "%s: %s", path, strerror(errno));
-        return RESULT_IO;
-    }
-    if ((status.st_mode & 077) != 0) {
-        (void)buffer_printf(error,
-                            "%s can be read or written by others (mode %03o); "
-                            "chmod 600 it",
-                            path, (unsigned)(status.st_mode & 0777));
-        return RESULT_INVALID;
-    }
-    ssize_t n = read(fd, text, FILE_BYTES - 1);
-    if (n < 0) {
-        (void)buffer_printf(error, "%s: %s", path, strerror(errno));
-        return RESULT_IO;
-    }
-    text[n] = '\0';
-    return RESULT_OK;
-}
-
+/* The file is not buffered: no copy of the secret stays behind. */
 Result login_read(Login *login, const char *path, Buffer *error)
 {
     char text[FILE_BYTES];
+    FILE *file = NULL;
+    Buffer why = {.limit = BUFFER_NO_LIMIT};
     *login = (Login){.kind = LOGIN_NONE};
     if (*path == '\0') {
         return RESULT_OK;
     }
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        (void)buffer_printf(error, "%s: %s", path, strerror(errno));
-        return RESULT_IO;
+    Result rc = file_open_private(&file, path, &why);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "%s: %s", path, buffer_string(&why));
+        buffer_destroy(&why);
+        return rc == RESULT_NOT_FOUND ? RESULT_IO : rc;
     }
-    Result rc = transport_login_read_file(fd, path, text, error);
-    (void)close(fd);
-    if (rc == RESULT_OK && !transport_login_read_words(login, text)) {
+    (void)setvbuf(file, NULL, _IONBF, 0);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    (void)fclose(file);
+    if (!transport_login_read_words(login, text)) {
         (void)buffer_printf(error,
                             "%s: expected 'user NAME PASSWORD', 'token TOKEN', "
                             "'nkey PUBLIC' with the seed below, or a credentials file of nsc",

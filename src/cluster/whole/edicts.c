@@ -174,13 +174,12 @@ static const WireRecord edict_record = WIRE_RECORD(Edict, edict_fields);
 
 Result edicts_write(const Edicts *edicts, Buffer *out)
 {
-    size_t start = out->length;
     WireWriter writer = wire_writer(out);
     wire_put_number(&writer, FORMAT, 1);
     wire_put_bytes(&writer, edicts->uuid, sizeof edicts->uuid);
     wire_put_number(&writer, edicts->last, 8);
     wire_put_list(&writer, &edict_record, edicts->list, edicts->n);
-    return wire_seal(&writer, start);
+    return wire_seal(&writer);
 }
 
 Result edicts_read(Edicts *edicts, const void *bytes, size_t length)

@@ -44,11 +44,10 @@ static const WireRecord ledger_row = WIRE_RECORD(LedgerRow, row_fields);
 
 Result ledger_write(const Ledger *ledger, Buffer *out)
 {
-    size_t start = out->length;
     WireWriter writer = wire_writer(out);
     wire_put_number(&writer, FORMAT, 1);
     wire_put_list(&writer, &ledger_row, ledger->rows, ledger->n);
-    return wire_seal(&writer, start);
+    return wire_seal(&writer);
 }
 
 Result ledger_read(Ledger *ledger, const void *bytes, size_t length)

@@ -245,9 +245,10 @@ void wire_get_runs(WireReader *reader, const WireRecord *record, void *values, s
     }
 }
 
-Result wire_seal(WireWriter *writer, size_t start)
+Result wire_seal(WireWriter *writer)
 {
     const Buffer *out = writer->out;
+    size_t start = writer->start;
     if (writer->rc == RESULT_OK) {
         wire_put_number(writer, libdeflate_crc32(0, out->data + start, out->length - start), 4);
     }

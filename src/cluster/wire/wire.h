@@ -14,13 +14,14 @@
 #include "base/memory/buffer.h"
 
 typedef struct WireWriter {
-    Buffer *out; /* borrowed */
-    Result rc;   /* of the first append that failed */
+    Buffer *out;  /* borrowed */
+    size_t start; /* of what it writes */
+    Result rc;    /* of the first append that failed */
 } WireWriter;
 
 static inline WireWriter wire_writer(Buffer *out)
 {
-    return (WireWriter){.out = out, .rc = RESULT_OK};
+    return (WireWriter){.out = out, .start = out->length, .rc = RESULT_OK};
 }
 /* 1 to 8 bytes: those of least weight. */
 void wire_put_number(WireWriter *writer, uint64_t number, size_t bytes);
@@ -104,8 +105,8 @@ bool wire_is_alike(const WireRecord *record, const void *a, const void *b);
 void wire_put_runs(WireWriter *writer, const WireRecord *record, const void *values, size_t n);
 void wire_get_runs(WireReader *reader, const WireRecord *record, void *values, size_t n);
 
-/* Ends what was written from `start` on with its CRC-32. */
-Result wire_seal(WireWriter *writer, size_t start);
+/* Ends what was written with its CRC-32. */
+Result wire_seal(WireWriter *writer);
 /* False: the CRC-32 is wrong. *reader has the bytes before it. */
 bool wire_open(WireReader *reader, const void *bytes, size_t length);
 

@@ -129,9 +129,7 @@ void transfer_clock_go_on(TransferClock *clock, TransferTimer *timer, MonoTime n
 
 void transfer_clock_stop(TransferClock *clock, TransferTimer *timer)
 {
-    if (heap_holds(&timer->node)) {
-        heap_remove(&clock->heap, &timer->node);
-    }
+    heap_remove(&clock->heap, &timer->node);
     transfer_timer_init(timer);
 }
 

@@ -130,9 +130,7 @@ static Name *name_cache_add(NameCache *cache, const char *hostname)
 
 static void name_delete(NameCache *cache, Name *name)
 {
-    if (heap_holds(&name->by_expiry)) {
-        heap_remove(&cache->by_expiry, &name->by_expiry);
-    }
+    heap_remove(&cache->by_expiry, &name->by_expiry);
     (void)map_remove(&cache->names, name_key(name->hostname));
     free(name->hostname);
     free(name);
@@ -147,9 +145,7 @@ static Result name_cache_wait(NameCache *cache, Name *name, VisitState *visit_st
     *asked = name->waiters != NULL;
     *waiter = (NameWaiter){.visit_state = visit_state, .next = name->waiters};
     name->waiters = waiter;
-    if (heap_holds(&name->by_expiry)) {
-        heap_remove(&cache->by_expiry, &name->by_expiry);
-    }
+    heap_remove(&cache->by_expiry, &name->by_expiry);
     return RESULT_OK;
 }
 

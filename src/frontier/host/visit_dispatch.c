@@ -71,9 +71,7 @@ static bool go_on_errand(Distributor *distributor, MDB_txn *txn, VisitState *ask
 
 void visit_dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_state, MonoTime now)
 {
-    if (heap_holds(&visit_state->distributor.by_purge)) {
-        heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
-    }
+    heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
     visit_state->distributor.idle = false;
     visit_state->distributor.parked = false;
     if (visit_state->distributor.replanned) {

@@ -144,9 +144,7 @@ void visit_home_recall(Distributor *distributor, VisitState *visit_state)
 
 void visit_home_forget(Distributor *distributor, VisitState *visit_state)
 {
-    if (heap_holds(&visit_state->distributor.by_purge)) {
-        heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
-    }
+    heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
     visit_home_keep(distributor, visit_state);
     visit_window_release(distributor, visit_state);
     if (visit_state->identity.guest) {

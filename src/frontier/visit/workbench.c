@@ -274,9 +274,7 @@ static void displace(Workbench *workbench, WorkbenchEntry *entry)
     case ENTRY_NOWHERE:
         break;
     }
-    if (heap_holds(&entry->news)) {
-        heap_remove(&workbench->news, &entry->news);
-    }
+    heap_remove(&workbench->news, &entry->news);
     entry->queue = ENTRY_NOWHERE;
 }
 

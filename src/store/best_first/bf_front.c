@@ -392,9 +392,7 @@ static void bf_front_leave_ready(BFHost *host)
 
 static void bf_front_leave_clock(BFFront *front, BFHost *host)
 {
-    if (heap_holds(&host->clock)) {
-        heap_remove(&front->clock, &host->clock);
-    }
+    heap_remove(&front->clock, &host->clock);
 }
 
 static void bf_front_drop_host(BFFront *front, BFHost *host)
