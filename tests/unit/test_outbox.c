@@ -4,7 +4,7 @@
 
 #include "store/pages/page_db_open.h"
 #include "cluster/link/outbox.h"
-#include "cluster/link/via_table.h"
+#include "cluster/link/stub.h"
 #include "dice.h"
 #include "page_db_fixture.h"
 #include "unit.h"

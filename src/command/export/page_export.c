@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/link/via_table.h"
+#include "cluster/link/stub.h"
 #include "cluster/wire/link_block.h"
 #include "command/export/page_answer.h"
 #include "page/parsed_page.h"

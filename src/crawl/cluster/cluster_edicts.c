@@ -91,11 +91,6 @@ bool cluster_edicts_take(ClusterPart *part, Edicts *edicts)
     return has_news;
 }
 
-uint64_t cluster_edicts_before(ClusterPart *part)
-{
-    return part->edicts.kept_applied;
-}
-
 void cluster_edicts_applied(ClusterPart *part, const Edicts *edicts, uint64_t number,
                             const char *text)
 {

@@ -27,8 +27,6 @@ EdictSinks cluster_edicts_sinks(ClusterPart *part);
 
 /* A list that is newer than the one taken last: *edicts is replaced. False: there is none. */
 bool cluster_edicts_take(ClusterPart *part, Edicts *edicts);
-/* Which were carried out before this start. */
-uint64_t cluster_edicts_before(ClusterPart *part);
 /* One was carried out: it is kept, and then the node says so. */
 void cluster_edicts_applied(ClusterPart *part, const Edicts *edicts, uint64_t number,
                             const char *text);

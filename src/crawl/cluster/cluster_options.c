@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/core/hash.h"
+#include "base/memory/file.h"
 
 #define FETCH_SLACK_MS   2000 /* from the decision to fetch until the clock of the fetch begins */
 #define CONFIRM_MOST_MS  10000
@@ -37,28 +38,24 @@ uint64_t cluster_luck(void)
 void cluster_names_of(const char *directory, ClusterNames *names)
 {
     struct stat status = {.st_ino = 0};
-    char machine[40];
+    Buffer machine = {.limit = 4096};
     char host[64] = "";
     char *path = realpath(directory, NULL);
     /* The number that the kernel has given itself when it began. Machines that were cloned have one
      * /etc/machine-id, but each its own boot; and a process of a former boot cannot be proved to
      * have ended, since it may have run on the machine that this one was cloned from. */
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    (void)snprintf(machine, 40, "unknown");
-    if (file != NULL) {
-        if (fscanf(file, "%36[0-9a-f-]", machine) != 1) {
-            (void)snprintf(machine, 40, "unknown");
-        }
-        (void)fclose(file);
-    }
+    Result rc = file_read("/proc/sys/kernel/random/boot_id", &machine);
+    int length = rc == RESULT_OK ? (int)strspn(buffer_string(&machine), "0123456789abcdef-") : 0;
     (void)gethostname(host, sizeof host - 1);
     (void)stat(directory, &status);
     /* Without a number of the boot nothing proves that another process has ended. */
-    unsigned long long luck = strcmp(machine, "unknown") == 0 ? cluster_luck() : 0;
-    (void)snprintf(names->machine, sizeof names->machine, "%s/%llx:%llx/%llx", machine,
+    unsigned long long luck = length == 0 ? cluster_luck() : 0;
+    (void)snprintf(names->machine, sizeof names->machine, "%.*s/%llx:%llx/%llx",
+                   length == 0 ? 7 : length, length == 0 ? "unknown" : buffer_string(&machine),
                    (unsigned long long)status.st_dev, (unsigned long long)status.st_ino, luck);
     (void)snprintf(names->name, sizeof names->name, "%s:%s", host, path == NULL ? directory : path);
     free(path);
+    buffer_destroy(&machine);
 }
 
 /* Of any host. An arbiter does not know which hosts a holder that has died had asked, so it lets

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "crawl/cluster/cluster_edicts.h"
-#include "crawl/cluster/cluster_state.h"
 #include "parse/host/domain.h"
 
 /* ---- Cluster wait ---- */
@@ -225,11 +224,6 @@ void cluster_part_text(ClusterPart *part, Buffer *text)
     mutex_lock(&part->mutex);
     (void)buffer_append_string(text, part->text);
     mutex_unlock(&part->mutex);
-}
-
-EndVerdict cluster_part_verdict(const ClusterPart *part)
-{
-    return (EndVerdict)atomic_load(&part->verdict);
 }
 
 /* ---- mail ---- */
@@ -729,22 +723,6 @@ void cluster_part_leave(ClusterPart *part)
     atomic_store(&part->leaving, true);
     cluster_mail_post(&part->mail, &letter);
     thread_join(&part->thread);
-}
-
-void cluster_part_set_quiet(ClusterPart *part, bool quiet)
-{
-    atomic_store(&part->quiet, quiet);
-}
-
-void cluster_part_set_rest(ClusterPart *part, bool settled, bool tail)
-{
-    atomic_store(&part->settled, settled);
-    atomic_store(&part->tail, tail);
-}
-
-void cluster_part_set_limit(ClusterPart *part, const char *limit)
-{
-    atomic_store(&part->limit, limit);
 }
 
 /* Half of it must be free again before the crawl goes on. */

@@ -18,7 +18,7 @@
  *  2. While the main thread waits for it to join, only its thread writes to the database. */
 #pragma once
 
-#include "crawl/cluster/cluster_part_types.h"
+#include "crawl/cluster/cluster_state.h"
 
 /* Connects and begins to join. Main. RESULT_NOT_FOUND: the library is not installed;
  * RESULT_INVALID; error holds a sentence. */
@@ -31,7 +31,6 @@ void cluster_part_delete(ClusterPart *part);
  * replaced, or cut off. */
 NodeState cluster_part_state(ClusterPart *part);
 void cluster_part_text(ClusterPart *part, Buffer *text);
-EndVerdict cluster_part_verdict(const ClusterPart *part);
 /* The outbox is beyond cluster.outbox: the crawl is to pause. Main. */
 bool cluster_part_is_full(ClusterPart *part, uint64_t most_bytes);
 /* As of a second ago at most. */
@@ -46,14 +45,6 @@ Result cluster_part_score(ClusterPart *part, Scoring *scoring);
 /* Everything runs: leases and blocks from now on. used: of each limit, by earlier runs. Main. */
 void cluster_part_begin(ClusterPart *part, const ClusterBonds *bonds,
                         const uint64_t used[LEDGER_UNITS]);
-/* Ingest has nothing to do as of its last turn, or has. Ingest. */
-void cluster_part_set_quiet(ClusterPart *part, bool quiet);
-/* Main: nothing is to be asked for again when nothing else is left; only hosts that have failed are
- * left, for limits.tail. */
-void cluster_part_set_rest(ClusterPart *part, bool settled, bool tail);
-/* What bounds the crawl here, a word of status.log, for `ragno cluster status`; it lives on. Main.
- */
-void cluster_part_set_limit(ClusterPart *part, const char *limit);
 /* What the frontier has for other agents (leases, sinks->hosts.peers) goes to this part. Main. */
 void cluster_part_wire(ClusterPart *part, FrontierSinks *sinks);
 /* Says that this agent stops, and waits for that a moment; after ingest and frontier have ended.

@@ -10,8 +10,10 @@
 #include "cluster/mass/mass.h"
 #include "crawl/cluster/cluster_console.h"
 #include "crawl/cluster/cluster_options.h"
-#include "crawl/cluster/cluster_part_types.h"
+#include "crawl/crawl_store.h"
+#include "frontier/distributor/frontier.h"
 #include "ingest/chore/inbox_chore.h"
+#include "ingest/chore/scoring.h"
 #include "ingest/move/moves_chore.h"
 
 /* Cluster mail: what other threads have for the cluster thread.
@@ -73,7 +75,31 @@ typedef struct ClusterEdicts {
     Tray told;             /* of ClusterTold */
 } ClusterEdicts;
 
-struct ClusterPart {
+typedef struct ClusterSinks {
+    void *context;
+    void (*news)(void *context); /* state, verdict or limits have changed; any thread */
+    /* So much of a limit may be used in all. */
+    void (*granted)(void *context, LedgerUnit unit, uint64_t granted);
+    /* How much of it is used, with what is in flight, and how much could be at once. */
+    void (*account)(void *context, LedgerUnit unit, LedgerAccount *account);
+} ClusterSinks;
+
+/* What the frontier and ingest of this crawl are, once they are built. */
+typedef struct ClusterBonds {
+    Frontier *frontier;
+    Ingest *ingest;
+    Stats *stats;
+} ClusterBonds;
+
+typedef struct ClusterFigures {
+    NodeStats node;
+    uint64_t outbox_blocks;
+    uint64_t outbox_bytes;
+    uint64_t inbox_bytes;
+    uint16_t agent;
+} ClusterFigures;
+
+typedef struct ClusterPart {
     const Config *config;
     CrawlStore *store; /* borrowed */
     ClusterSinks sinks;
@@ -101,18 +127,20 @@ struct ClusterPart {
     PageRankOutside outside;
     _Atomic int state;   /* NodeState */
     _Atomic int verdict; /* EndVerdict */
-    atomic_bool quiet;
+    atomic_bool quiet;   /* ingest's word: it had nothing to do as of its last turn */
+    /* The main thread's words: nothing is to be asked for again when nothing else is left; only
+     * hosts that have failed are left, for limits.tail. */
     atomic_bool settled;
     atomic_bool tail;
     atomic_bool full;
     atomic_bool leaving;
-    _Atomic(const char *) limit; /* what bounds the crawl here */
+    _Atomic(const char *) limit; /* main: what bounds the crawl here, as in status.log */
     _Atomic uint64_t arrived;    /* blocks of others */
     _Atomic uint64_t rate;       /* this agent's share of fetch.rate */
     Mutex mutex;                 /* RANK_TABLE */
     char text[600];
     ClusterFigures figures;
-};
+} ClusterPart;
 
 /* Any thread. */
 void cluster_state_set(ClusterPart *part, NodeState state, const char *text);

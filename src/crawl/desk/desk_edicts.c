@@ -116,7 +116,7 @@ static Result desk_edicts_host(Desk *desk, const Edict *edict)
         [EDICT_REVIVE] = ORDER_REVIVE, [EDICT_DROP] = ORDER_DROP, [EDICT_VISIT] = ORDER_VISIT};
     AgentParts *parts = desk->helm->parts;
     const char *host = edict->name;
-    bool is_done = desk->is_first && edict->number <= cluster_edicts_before(parts->cluster);
+    bool is_done = desk->is_first && edict->number <= parts->cluster->edicts.kept_applied;
     if (edict->elsewhere || is_done) {
         return RESULT_OK; /* by its owner, or by an earlier process */
     }
@@ -133,7 +133,7 @@ static Result desk_edicts_pause(Desk *desk, const Edict *edict)
 {
     Helm *helm = desk->helm;
     bool pauses = edict->verb == EDICT_PAUSE;
-    bool is_old = desk->is_first && edict->number <= cluster_edicts_before(helm->parts->cluster);
+    bool is_old = desk->is_first && edict->number <= helm->parts->cluster->edicts.kept_applied;
     if (pauses || !is_old) {
         (void)helm_pause(helm, pauses, edict->who);
         unsigned others = helm->parts->pauses & ~(unsigned)PAUSE_OPERATOR;
@@ -146,7 +146,7 @@ static Result desk_edicts_pause(Desk *desk, const Edict *edict)
 static Result desk_edicts_erase(Desk *desk, const Edict *edict)
 {
     Helm *helm = desk->helm;
-    bool is_done = desk->is_first && edict->number <= cluster_edicts_before(helm->parts->cluster);
+    bool is_done = desk->is_first && edict->number <= helm->parts->cluster->edicts.kept_applied;
     MonoTime time = mono_add_ms(mono_now(), 2 * EDICT_ANSWER_MS);
     if (is_done || *edict->value == '\0') {
         return RESULT_OK;

@@ -27,7 +27,7 @@ void wires_room(void *context)
 static void cluster_wires_quiet(void *context, bool quiet)
 {
     AgentParts *parts = context;
-    cluster_part_set_quiet(parts->cluster, quiet);
+    atomic_store(&parts->cluster->quiet, quiet);
     if (!quiet) {
         atomic_store(&parts->finished, false); /* others have sent something */
     }

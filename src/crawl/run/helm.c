@@ -487,7 +487,9 @@ static bool is_finished(Helm *helm)
 static void helm_check_cluster(Helm *helm, bool finished, MonoTime now)
 {
     ClusterPart *cluster = helm->parts->cluster;
-    cluster_part_set_rest(cluster, finished, !mono_before(now, tail_end(helm)));
+    EndVerdict verdict = (EndVerdict)atomic_load(&cluster->verdict);
+    atomic_store(&cluster->settled, finished);
+    atomic_store(&cluster->tail, !mono_before(now, tail_end(helm)));
     if (cluster_part_state(cluster) == NODE_OUT && !helm->stopping) {
         Buffer why = {.limit = BUFFER_NO_LIMIT};
         cluster_part_text(cluster, &why);
@@ -495,11 +497,11 @@ static void helm_check_cluster(Helm *helm, bool finished, MonoTime now)
         buffer_destroy(&why);
         helm_stop(helm, EXIT_DIRECTORY,
                   "stopped: this agent may not go on in its cluster; the log says why", now);
-    } else if (cluster_part_verdict(cluster) == END_FINISHED) {
+    } else if (verdict == END_FINISHED) {
         helm_stop(helm, EXIT_FINISHED, "finished, nothing is left to fetch at any agent", now);
-    } else if (cluster_part_verdict(cluster) == END_LIMIT) {
+    } else if (verdict == END_LIMIT) {
         helm_stop(helm, EXIT_PAGE_LIMIT, "stopped at a limit of all agents together", now);
-    } else if (cluster_part_verdict(cluster) == END_TAIL) {
+    } else if (verdict == END_TAIL) {
         helm_stop(
             helm, EXIT_TAIL,
             "stopped at limits.tail: only hosts that have failed were left, at all agents; they "

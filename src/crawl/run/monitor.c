@@ -365,7 +365,7 @@ static void draw_progress(Monitor *monitor, const StatusSample *now)
 static void monitor_write_line(Monitor *monitor, const StatusSample *now)
 {
     if (monitor->parts->cluster != NULL) {
-        cluster_part_set_limit(monitor->parts->cluster, status_limit(&monitor->last_line, now));
+        atomic_store(&monitor->parts->cluster->limit, status_limit(&monitor->last_line, now));
     }
     if (status_line(&monitor->last_line, now, &monitor->text) == RESULT_OK &&
         buffer_append_char(&monitor->text, '\n') == RESULT_OK && monitor->log >= 0) {

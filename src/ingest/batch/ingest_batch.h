@@ -22,7 +22,6 @@
 #include "cluster/link/kept.h"
 #include "cluster/link/slot_duty.h"
 #include "cluster/link/stub.h"
-#include "cluster/link/via_table.h"
 #include "cluster/message/node_note.h"
 #include "frontier/distributor/distributor.h"
 #include "ingest/batch/trap_yield.h"

@@ -72,7 +72,7 @@ static unsigned url_score_level(Batch *batch, const PageRef *page, float given)
 /* Redirect chain: how many redirects, or how many embeds, in a row lead to a URL.
  *
  * What: counts redirects along the path of the page in this database. Where the path continues at
- * another agent, the count came with the URL (cluster/link/via_table.h), so that a loop of
+ * another agent, the count came with the URL (cluster/link/stub.h), so that a loop of
  * redirects over two agents ends.
  * Threads: ingest, inside the batch's transaction. */
 

@@ -1,4 +1,4 @@
-#include "cluster/link/via_table.h"
+#include "cluster/link/stub.h"
 
 #include "cluster/wire/link_block.h"
 #include "store/lmdb/lmdb_result.h"
