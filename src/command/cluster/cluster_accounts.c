@@ -74,19 +74,17 @@ static Result cluster_accounts_make_key(char public[NKEY_BYTES], char seed[NKEY_
 static Result cluster_accounts_save(const char *directory, const char *name, const Buffer *text,
                                     Buffer *error)
 {
-    Buffer path = {.limit = BUFFER_NO_LIMIT};
-    Result rc = buffer_printf(&path, "%s/%s", directory, name);
-    int fd = -1;
-    if (rc == RESULT_OK) {
-        fd = open(buffer_string(&path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    Path path;
+    int fd = open(file_path(&path, "%s/%s", directory, name),
+                  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    Result rc = fd < 0 && errno == EEXIST ? RESULT_EXISTS : RESULT_IO;
+    if (fd >= 0) {
+        rc = file_write(fd, text->data, text->length);
     }
-    bool good = fd >= 0 && write(fd, text->data, text->length) == (ssize_t)text->length;
-    if (rc == RESULT_OK && !good) {
-        rc = fd < 0 && errno == EEXIST ? RESULT_EXISTS : RESULT_IO;
-        (void)buffer_printf(error, "%s: %s", buffer_string(&path), strerror(errno));
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "%s: %s", path.text, strerror(errno));
     }
     file_close_fd(fd);
-    buffer_destroy(&path);
     return rc;
 }
 

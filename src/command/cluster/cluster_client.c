@@ -276,18 +276,23 @@ Result cluster_client_run(ClusterClient *client, ClusterRun *run, char *const *w
     for (unsigned i = 0; rc == RESULT_TIMEOUT && i < TRIES; i++) {
         rc = cluster_client_send(client, run->agent, &answer);
     }
+    if (rc != RESULT_OK) {
+        goto done;
+    }
     WireReader reader = wire_reader(answer.data, answer.length);
-    ConsoleState state =
-        rc == RESULT_OK ? (ConsoleState)(uint8_t)wire_get_number(&reader, 1) : CONSOLE_REFUSED;
-    run->status = rc == RESULT_OK ? (int)(uint32_t)wire_get_number(&reader, 4) : 0;
-    const uint8_t *said = rc == RESULT_OK ? wire_get_string(&reader, &length) : NULL;
-    if (rc == RESULT_OK) {
-        rc = wire_reader_ended(&reader) ? buffer_append(out, said, length) : RESULT_INVALID;
+    ConsoleState state = (ConsoleState)(uint8_t)wire_get_number(&reader, 1);
+    run->status = (int)(uint32_t)wire_get_number(&reader, 4);
+    const uint8_t *said = wire_get_string(&reader, &length);
+    rc = wire_reader_ended(&reader) ? buffer_append(out, said, length) : RESULT_INVALID;
+    if (rc != RESULT_OK) {
+        goto done;
     }
     run->offset += length;
     run->ended = state == CONSOLE_ENDED;
+    rc = state == CONSOLE_REFUSED ? RESULT_LIMIT : RESULT_OK;
+done:
     buffer_destroy(&answer);
-    return rc == RESULT_OK && state == CONSOLE_REFUSED ? RESULT_LIMIT : rc;
+    return rc;
 }
 
 Result cluster_client_run_whole(ClusterClient *client, ClusterRun *run, char *const *words,

@@ -160,12 +160,10 @@ static Result cluster_moves_refuse(const Move *move, const char *format, ...)
 
 static Result cluster_moves_refuse(const Move *move, const char *format, ...)
 {
-    char text[512];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
+    (void)buffer_vprintf(move->error, format, arguments);
     va_end(arguments);
-    (void)buffer_append_string(move->error, text);
     return RESULT_INVALID;
 }
 
@@ -245,10 +243,6 @@ static Result cluster_moves_add(Move *move)
 
 static Result drain(Move *move)
 {
-    Result rc = read_agent(move, move->words->what, &move->agent);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
     unsigned agent = move->agent;
     ClusterShare share = cluster_table_share(&move->table, move->agent);
     if (share.coming > 0) {
@@ -264,7 +258,7 @@ static Result drain(Move *move)
                          move, "a move is under way: agent %u is being drained already", agent)
                    : cluster_moves_refuse(move, "nothing to move: agent %u has no slots", agent);
     }
-    rc = check_giver(move, move->agent);
+    Result rc = check_giver(move, move->agent);
     if (rc == RESULT_OK) {
         rc = cluster_table_drain(&move->table, move->agent);
     }
@@ -325,10 +319,6 @@ static Result cluster_moves_move_some(Move *move)
 
 static Result restore(Move *move)
 {
-    Result rc = read_agent(move, move->words->what, &move->agent);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
     const ClusterAgent *agent = &move->table.agents[move->agent];
     if (move->runs[move->agent]) {
         return cluster_moves_refuse(move,
@@ -347,14 +337,11 @@ static Result restore(Move *move)
 static Result cluster_moves_seat(Move *move)
 {
     bool seated = strcmp(move->command, "seat") == 0;
-    Result rc = read_agent(move, move->words->what, &move->agent);
-    if (rc == RESULT_OK && !seated && move->runs[move->agent]) {
+    if (!seated && move->runs[move->agent]) {
         return cluster_moves_refuse(move, "agent %u runs; only one that is away is unseated",
                                     (unsigned)move->agent);
     }
-    if (rc == RESULT_OK) {
-        rc = cluster_table_seat(&move->table, move->agent, seated);
-    }
+    Result rc = cluster_table_seat(&move->table, move->agent, seated);
     const char *state = seated ? "is seated" : "has no seat";
     return rc == RESULT_NOT_FOUND
                ? cluster_moves_refuse(move, "agent %u %s already", (unsigned)move->agent, state)
@@ -364,12 +351,13 @@ static Result cluster_moves_seat(Move *move)
 typedef struct ClusterChange {
     const char *name;
     Result (*change)(Move *move);
+    bool of_agent; /* the word without an option is the number of one */
 } ClusterChange;
 
 static const ClusterChange changes[] = {
-    {"add", cluster_moves_add},        {"drain", drain},
-    {"move", cluster_moves_move_some}, {"restore", restore},
-    {"seat", cluster_moves_seat},      {"unseat", cluster_moves_seat}};
+    {"add", cluster_moves_add, false},        {"drain", drain, true},
+    {"move", cluster_moves_move_some, false}, {"restore", restore, true},
+    {"seat", cluster_moves_seat, true},       {"unseat", cluster_moves_seat, true}};
 
 #define CHANGES (sizeof changes / sizeof *changes)
 
@@ -392,6 +380,9 @@ static Result change_once(Move *move, const ClusterChange *change)
     Result rc = cluster_client_table(&move->client, &move->table, &revision, move->error);
     if (rc == RESULT_OK) {
         rc = look_at_agents(move);
+    }
+    if (rc == RESULT_OK && change->of_agent) {
+        rc = read_agent(move, move->words->what, &move->agent);
     }
     if (rc == RESULT_OK) {
         rc = change->change(move);

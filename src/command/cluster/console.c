@@ -464,24 +464,19 @@ static void console_view_hear(void *context, const ConsoleAgent *agent, const ch
     }
 }
 
-/* NULL without memory. */
+/* The peers stand behind the views. NULL without memory. */
 static ConsoleView *console_look_at_peers(Console *console)
 {
     char *words[] = {(char *)(uintptr_t) "verify", (char *)(uintptr_t) "--peers"};
-    uint32_t n = console->table.n_agents;
-    ConsoleView *views = calloc(n + 1u, sizeof *views);
-    ConsolePeer *peers = calloc((size_t)n * n + 1, sizeof *peers);
-    if (views == NULL || peers == NULL) {
-        free(views);
-        free(peers);
+    size_t n = console->table.n_agents;
+    ConsoleView *views = calloc(1, n * (sizeof *views + n * sizeof *views->peers));
+    ConsoleViews all = {.views = views, .n = (uint32_t)n, .line = {.limit = BUFFER_NO_LIMIT}};
+    for (size_t i = 0; views != NULL && i < n; i++) {
+        views[i].peers = (ConsolePeer *)(void *)(views + n) + i * n;
+    }
+    if (views == NULL) {
         return NULL;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        views[i].peers = peers + (size_t)i * n;
-    }
-    views[n].peers = peers;
-    ConsoleViews all = {.views = views, .n = n};
-    buffer_init(&all.line, BUFFER_NO_LIMIT);
     (void)console_ask(console, words, 2, console_view_hear, &all);
     buffer_destroy(&all.line);
     return views;
@@ -508,12 +503,6 @@ static int console_verify(Console *console, char *const *words, size_t n, Consol
             n > 1 ? "" : "\n", buffer_string(&text), known, n_agents, (unsigned long long)blocks,
             problems);
         status = (problems > 0 || known < n_agents) && status == 0 ? EXIT_NEGATIVE : status;
-    }
-    if (before != NULL) {
-        free(before[n_agents].peers);
-    }
-    if (after != NULL) {
-        free(after[n_agents].peers);
     }
     free(before);
     free(after);

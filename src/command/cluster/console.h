@@ -61,7 +61,7 @@ typedef struct ConsoleView {
     uint64_t epoch;     /* of its table */
     uint64_t table;     /* a hash of it */
     uint64_t blocks;    /* that wait for others */
-    ConsolePeer *peers; /* by number; owned */
+    ConsolePeer *peers; /* by number */
 } ConsoleView;
 
 /* Takes a line of what an agent has said. */
