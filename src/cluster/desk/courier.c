@@ -250,17 +250,14 @@ MonoTime courier_next(const Courier *courier)
     return node == NULL ? MONO_NEVER : (MonoTime){node->key};
 }
 
-/* A refusal, the 1st, 2nd, 4th, 8th ... of its kind, unless it is usual: until the sender has the
- * newer table, or the two have greeted. */
-static void courier_tell_refusal(Courier *courier, const char *what, uint16_t agent,
-                                 BlockFault fault, uint64_t count)
+/* Counts a refusal. True: it is to be told, the 1st, 2nd, 4th, 8th ... of its kind, unless it is
+ * usual: until the sender has the newer table, or the two have greeted. */
+static bool courier_refused(Courier *courier, BlockFault fault, uint64_t *count)
 {
     bool is_usual = fault == BLOCK_DRAINED || fault == BLOCK_UNGREETED;
     courier->stats.refused++;
-    if (!is_usual && (count & (count - 1)) == 0) {
-        LOG_ERROR("cluster", what, "agent=%u reason=\"%s\" count=%llu", (unsigned)agent,
-                  block_fault_name(fault), (unsigned long long)count);
-    }
+    ++*count;
+    return !is_usual && (*count & (*count - 1)) == 0;
 }
 
 /* Whose message an answer is to; NULL: it is not in flight (any more). */
@@ -283,8 +280,11 @@ void courier_take(Courier *courier, NodeMessage *in, MonoTime now)
         return;
     }
     if (fault != BLOCK_GOOD) {
-        courier_tell_refusal(courier, "an agent refuses our blocks", in->head.from,
-                             (BlockFault)fault, ++courier->refused_ours);
+        if (courier_refused(courier, (BlockFault)fault, &courier->refused_ours)) {
+            LOG_ERROR("cluster", "an agent refuses our blocks", "agent=%u reason=\"%s\" count=%llu",
+                      (unsigned)in->head.from, block_fault_name((BlockFault)fault),
+                      (unsigned long long)courier->refused_ours);
+        }
         note_present(courier, customer);
         courier_give_up(courier, customer, mono_add_ms(now, courier->options.again_ms));
     } else if (greet_desk_heard(courier->greet, in->head.from, in->head.session, taken)) {
@@ -308,7 +308,11 @@ static void courier_reply(Courier *courier, const char *reply_to, BlockFault fau
 
 static void courier_refuse(Courier *courier, const char *reply_to, BlockFault fault, uint16_t from)
 {
-    courier_tell_refusal(courier, "a block was refused", from, fault, ++courier->refused[fault]);
+    if (courier_refused(courier, fault, &courier->refused[fault])) {
+        LOG_ERROR("cluster", "a block was refused", "from=%u reason=\"%s\" count=%llu",
+                  (unsigned)from, block_fault_name(fault),
+                  (unsigned long long)courier->refused[fault]);
+    }
     courier_reply(courier, reply_to, fault, 0);
 }
 
