@@ -424,7 +424,7 @@ Result visible_read(VisibleReader *reader, const VisibleInput *input, VisiblePag
     page->text = "";
     buffer_trim(&r->decoded, KEEP_BYTES);
     visible_lines_trim(&r->lines, KEEP_BYTES);
-    visible_main_trim(&r->main, KEEP_BYTES);
+    visible_main_begin(&r->main, KEEP_BYTES);
     r->marks.n_headings = 0;
     /* As a browser: a meta behind the prescan's reach makes it begin again. */
     bool is_xml = html_xml_is_type(input->content_type);
@@ -461,8 +461,8 @@ Result visible_read(VisibleReader *reader, const VisibleInput *input, VisiblePag
     }
     if (r->options.main_text) {
         Result found = visible_main_find(&r->main, page->text, &r->marks);
-        page->main_text = found == RESULT_OK && r->main.text != NULL ? r->main.text : "";
-        page->main_length = r->main.length;
+        page->main_text = buffer_string(&r->main.text);
+        page->main_length = r->main.text.length;
         rc = result_first(rc, found);
     }
     return rc == RESULT_OK &&

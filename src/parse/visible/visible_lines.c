@@ -9,6 +9,7 @@
 #endif
 
 #include "base/core/ascii.h"
+#include "base/memory/array.h"
 #include "parse/text/entities.h"
 #include "parse/url/url_encode.h"
 
@@ -362,38 +363,25 @@ void visible_marks_begin(VisibleMarks *marks)
     marks->link_bytes = 0;
 }
 
-/* Makes room for one more of n items; false when there may be no more, or memory ran out. */
-static bool visible_marks_make_room(VisibleMarks *marks, void **items, size_t n, size_t *capacity,
-                                    size_t most, size_t item_bytes)
+/* array_add, unless there are as many as may be. Returns the number of the new mark. */
+static uint32_t visible_marks_add(VisibleMarks *marks, void *place, size_t *n, size_t most,
+                                  size_t bytes, const void *mark)
 {
-    if (n < *capacity) {
-        return true;
+    if (*n >= most) {
+        return VISIBLE_NO_MARK;
     }
-    if (n >= most) {
-        return false;
-    }
-    size_t wanted = *capacity == 0 ? 64 : 2 * *capacity;
-    void *more = reallocarray(*items, wanted, item_bytes);
-    if (more == NULL) {
+    if (array_add(place, n, bytes, mark) != RESULT_OK) {
         marks->failed = true;
-        return false;
+        return VISIBLE_NO_MARK;
     }
-    *items = more;
-    *capacity = wanted;
-    return true;
+    return (uint32_t)*n - 1;
 }
 
 uint32_t visible_marks_heading(VisibleMarks *marks, size_t at, unsigned level)
 {
-    void *items = marks->headings;
-    if (!visible_marks_make_room(marks, &items, marks->n_headings, &marks->headings_capacity,
-                                 VISIBLE_HEADINGS_MAX, sizeof *marks->headings)) {
-        return VISIBLE_NO_MARK;
-    }
-    marks->headings = items;
-    marks->headings[marks->n_headings] =
-        (VisibleMark){.start = (uint32_t)at, .end = (uint32_t)at, .value = level};
-    return (uint32_t)marks->n_headings++;
+    VisibleMark mark = {.start = (uint32_t)at, .end = (uint32_t)at, .value = level};
+    return visible_marks_add(marks, &marks->headings, &marks->n_headings, VISIBLE_HEADINGS_MAX,
+                             sizeof mark, &mark);
 }
 
 void visible_marks_heading_end(VisibleMarks *marks, uint32_t heading, size_t at)
@@ -420,32 +408,26 @@ void visible_marks_link_end(VisibleMarks *marks, size_t at)
 
 void visible_marks_edge(VisibleMarks *marks, const VisibleEdge *edge)
 {
-    void *items = marks->edges;
-    if (marks->wants_edges &&
-        visible_marks_make_room(marks, &items, marks->n_edges, &marks->edges_capacity,
-                                VISIBLE_EDGES_MAX, sizeof *edge)) {
-        marks->edges = items;
-        marks->edges[marks->n_edges++] = *edge;
+    if (marks->wants_edges) {
+        (void)visible_marks_add(marks, &marks->edges, &marks->n_edges, VISIBLE_EDGES_MAX,
+                                sizeof *edge, edge);
     }
 }
 
 uint32_t visible_marks_area(VisibleMarks *marks, uint32_t parent, HtmlTagId id, VisibleRole role)
 {
-    void *items = marks->areas;
-    if (!marks->wants_blocks ||
-        !visible_marks_make_room(marks, &items, marks->n_areas, &marks->areas_capacity,
-                                 VISIBLE_AREAS_MAX, sizeof *marks->areas)) {
+    if (!marks->wants_blocks) {
         return parent;
     }
-    marks->areas = items;
-    marks->areas[marks->n_areas] =
-        (VisibleArea){.parent = parent,
-                      .first_block = (uint32_t)marks->n_blocks,
-                      .end_block = (uint32_t)marks->n_blocks,
-                      .id = (uint8_t)id,
-                      .role = (uint8_t)role,
-                      .is_header = id == HTML_HEADER || id == HTML_FOOTER};
-    return (uint32_t)marks->n_areas++;
+    VisibleArea area = {.parent = parent,
+                        .first_block = (uint32_t)marks->n_blocks,
+                        .end_block = (uint32_t)marks->n_blocks,
+                        .id = (uint8_t)id,
+                        .role = (uint8_t)role,
+                        .is_header = id == HTML_HEADER || id == HTML_FOOTER};
+    uint32_t number = visible_marks_add(marks, &marks->areas, &marks->n_areas, VISIBLE_AREAS_MAX,
+                                        sizeof area, &area);
+    return number == VISIBLE_NO_MARK ? parent : number;
 }
 
 void visible_marks_area_end(VisibleMarks *marks, uint32_t area)
@@ -465,15 +447,10 @@ void visible_marks_block(VisibleMarks *marks, size_t at, uint32_t area)
         link_bytes += (uint32_t)at - marks->link_start;
         marks->link_start = (uint32_t)at;
     }
-    void *items = marks->blocks;
-    if (visible_marks_make_room(marks, &items, marks->n_blocks, &marks->blocks_capacity,
-                                VISIBLE_BLOCKS_MAX, sizeof *marks->blocks)) {
-        marks->blocks = items;
-        marks->blocks[marks->n_blocks++] = (VisibleBlock){.start = marks->block_start,
-                                                          .end = (uint32_t)at,
-                                                          .link_bytes = link_bytes,
-                                                          .area = area};
-    }
+    VisibleBlock block = {
+        .start = marks->block_start, .end = (uint32_t)at, .link_bytes = link_bytes, .area = area};
+    (void)visible_marks_add(marks, &marks->blocks, &marks->n_blocks, VISIBLE_BLOCKS_MAX,
+                            sizeof block, &block);
     marks->block_start = (uint32_t)at;
     marks->link_bytes = 0;
 }

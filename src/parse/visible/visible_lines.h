@@ -65,7 +65,7 @@ void visible_lines_leave(VisibleLines *lines);
  *
  * What: positions, in bytes of the text as it is written. A mark begins before the line breaks that
  * are owed; visible_marks_trim makes it begin at its text.
- * Owns: arrays that are kept from page to page. Each has a bound; what is beyond it has no mark.
+ * Owns: arrays, whose memory the next page has. Each has a bound; what is beyond it has no mark.
  * Threads: belongs to one thread.
  * Errors: none: without memory there are fewer marks, and failed is set. */
 
@@ -123,16 +123,12 @@ typedef struct VisibleMarks {
     bool failed; /* memory ran out: some are missing */
     VisibleMark *headings;
     size_t n_headings;
-    size_t headings_capacity;
     VisibleEdge *edges;
     size_t n_edges;
-    size_t edges_capacity;
     VisibleBlock *blocks;
     size_t n_blocks;
-    size_t blocks_capacity;
     VisibleArea *areas;
     size_t n_areas;
-    size_t areas_capacity;
     uint32_t block_start; /* where the next block begins */
     uint32_t link_start;  /* the link that is open began here; VISIBLE_NO_MARK: none is open */
     uint32_t link_bytes;  /* in links since block_start, but for the open one */

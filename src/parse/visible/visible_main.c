@@ -1,7 +1,6 @@
 #include "parse/visible/visible_main.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define SHARE_PERCENT  80u  /* of the sure content: what the main part holds at least */
 #define LINKS_PERCENT  75u  /* of its text: more in links, and an element is navigation */
@@ -14,21 +13,21 @@ typedef VisibleBlockFacts Facts;
 
 void visible_main_init(VisibleMain *main)
 {
-    memset(main, 0, sizeof *main);
+    *main = (VisibleMain){.text = {.limit = BUFFER_NO_LIMIT}};
 }
 
 void visible_main_destroy(VisibleMain *main)
 {
-    free(main->facts);
-    free(main->text);
-    visible_main_init(main);
+    visible_main_begin(main, 0);
+    buffer_destroy(&main->text);
 }
 
-void visible_main_trim(VisibleMain *main, size_t keep_bytes)
+void visible_main_begin(VisibleMain *main, size_t keep_bytes)
 {
-    if (main->text_capacity > keep_bytes || main->capacity * sizeof(Facts) > keep_bytes) {
-        visible_main_destroy(main);
-    }
+    free(main->facts);
+    main->facts = NULL;
+    buffer_trim(&main->text, keep_bytes);
+    buffer_reset(&main->text);
 }
 
 /* ---- words ---- */
@@ -244,7 +243,7 @@ static void drop_links(VisibleMain *main, const VisibleMarks *marks, uint32_t fi
 
 static void copy_kept(VisibleMain *main, const char *text, const VisibleMarks *marks)
 {
-    char *out = main->text;
+    Buffer *out = &main->text;
     bool after_kept = false;
     for (size_t i = 0; i < marks->n_blocks; i++) {
         uint32_t start = marks->blocks[i].start;
@@ -256,45 +255,22 @@ static void copy_kept(VisibleMain *main, const char *text, const VisibleMarks *m
         if (!after_kept) {
             visible_marks_trim(text, &start, &end);
             end = marks->blocks[i].end;
-            if (out > main->text && start < end) {
-                *out++ = '\n';
+            if (out->length > 0 && start < end) {
+                (void)buffer_append_char(out, '\n');
             }
         }
-        memcpy(out, text + start, end - start);
-        out += end - start;
+        (void)buffer_append(out, text + start, end - start);
         after_kept = true;
     }
-    main->length = (size_t)(out - main->text);
-}
-
-static Result visible_main_make_room(VisibleMain *main, size_t n_blocks, size_t text_bytes)
-{
-    if (n_blocks + 1 > main->capacity) {
-        Facts *facts = reallocarray(main->facts, n_blocks + 1, sizeof *facts);
-        if (facts == NULL) {
-            return RESULT_MEMORY;
-        }
-        main->facts = facts;
-        main->capacity = n_blocks + 1;
-    }
-    if (text_bytes > main->text_capacity) {
-        free(main->text);
-        main->text = malloc(text_bytes);
-        main->text_capacity = main->text == NULL ? 0 : text_bytes;
-        return main->text == NULL ? RESULT_MEMORY : RESULT_OK;
-    }
-    return RESULT_OK;
 }
 
 Result visible_main_find(VisibleMain *main, const char *text, const VisibleMarks *marks)
 {
     size_t n = marks->n_blocks;
-    main->length = 0;
-    Result rc = visible_main_make_room(main, n, n == 0 ? 1 : (size_t)marks->blocks[n - 1].end + n);
-    if (rc != RESULT_OK) {
-        return rc;
+    main->facts = calloc(n + 1, sizeof *main->facts);
+    if (main->facts == NULL) {
+        return RESULT_MEMORY;
     }
-    memset(main->facts, 0, (n + 1) * sizeof *main->facts);
     for (size_t i = 0; i < n; i++) {
         visible_main_measure(&main->facts[i], text, &marks->blocks[i]);
     }
@@ -318,5 +294,5 @@ Result visible_main_find(VisibleMain *main, const char *text, const VisibleMarks
         drop_links(main, marks, first, end);
     }
     copy_kept(main, text, marks);
-    return RESULT_OK;
+    return main->text.failed; /* an error sticks */
 }

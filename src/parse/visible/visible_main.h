@@ -19,6 +19,7 @@
  * Threads: pure. */
 #pragma once
 
+#include "base/memory/buffer.h"
 #include "parse/visible/visible_lines.h"
 
 /* What is counted of a block; the sums are over all blocks before it. */
@@ -35,16 +36,13 @@ typedef struct VisibleBlockFacts {
 } VisibleBlockFacts;
 
 typedef struct VisibleMain {
-    VisibleBlockFacts *facts; /* owned scratch, one for each block */
-    size_t capacity;
-    char *text; /* owned: the main text */
-    size_t text_capacity;
-    size_t length;
+    VisibleBlockFacts *facts; /* owned, one for each block of the page and one behind them */
+    Buffer text;              /* the main text */
 } VisibleMain;
 
 void visible_main_init(VisibleMain *main);
 void visible_main_destroy(VisibleMain *main);
-/* Gives memory back beyond keep_bytes. */
-void visible_main_trim(VisibleMain *main, size_t keep_bytes);
+/* Forgets the page before, and gives memory back beyond keep_bytes. */
+void visible_main_begin(VisibleMain *main, size_t keep_bytes);
 /* Finds the main text in a text whose blocks and areas are in marks. RESULT_MEMORY. */
 Result visible_main_find(VisibleMain *main, const char *text, const VisibleMarks *marks);
