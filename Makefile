@@ -22,7 +22,7 @@ OBJCOPY ?= objcopy
 Q := $(if $(V),,@)
 # Only its header: the library is loaded when a crawl has a cluster (cluster/transport).
 PKGS_LATER := libnats
-PKGS := libcurl libxml-2.0 libcares lmdb libpcre2-8 inih libpsl icu-uc libxxhash libdeflate zlib \
+PKGS := libcurl libxml-2.0 libcares lmdb libpcre2-8 libpsl icu-uc libxxhash libdeflate zlib \
         libzstd libbrotlidec libssl libcrypto ncursesw libmicrohttpd
 # What works before the libraries are there, or without them.
 NO_PKGS := deps deps-dev deps-fuzz deps-bench deps-render deps-deb arm64 help clean format lint check
@@ -207,7 +207,7 @@ $(OUT)/crash/crash_drum: $(OUT)/tests/crash/crash_drum.o $(OUT)/libragno.a
 # To build, crawl and test; for the fuzzers, clang and what they are linked with; and what `make lint`
 # and the longer tests use besides.
 DEPS := gcc make pkg-config ca-certificates tzdata libcurl4-openssl-dev libxml2-dev libc-ares-dev liblmdb-dev \
-        libpcre2-dev libinih-dev libpsl-dev libicu-dev libxxhash-dev libdeflate-dev zlib1g-dev \
+        libpcre2-dev libpsl-dev libicu-dev libxxhash-dev libdeflate-dev zlib1g-dev \
         libisal-dev libzstd-dev libbrotli-dev libssl-dev libncurses-dev libmicrohttpd-dev libnats-dev libcunit1-dev \
         python3 lmdb-utils zstd nats-server
 DEPS_FUZZ := clang libclang-rt-14-dev

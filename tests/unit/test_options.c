@@ -403,6 +403,10 @@ static void sites_override_what_may_differ(void)
     CU_ASSERT_TRUE(values.fetch_timeout == 9000 && values.crawl_pages == 3);
     options_site_values(&f.options, "slow.example.org.", &values); /* the dot says nothing */
     CU_ASSERT_TRUE(values.fetch_timeout == 60000 && values.crawl_pages == 3);
+#define LONG_NAME "a-host-whose-name-alone-is-longer.than-fifty-letters-are.example.net"
+    CU_ASSERT_EQUAL(load(&f, "[site \"" LONG_NAME "\"]\npages = 7\n"), RESULT_OK);
+    options_site_values(&f.options, LONG_NAME, &values);
+    CU_ASSERT_EQUAL(values.crawl_pages, 7);
     values = f.values;
     options_site_values(&f.options, "example.com", &values);
     CU_ASSERT_EQUAL(values.fetch_timeout, f.values.fetch_timeout);

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <ini.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -576,36 +575,24 @@ void options_site_apply(const Options *options, const OptionSite *site, void *va
     }
 }
 
-/* options_load: inih reads, this file names file and line of every mistake. */
+/* options_load: every mistake is told with its file and line. */
 
 #define INI_INCLUDE_DEPTH 8
-#define INI_CHUNK         150 /* inih cuts lines at 199 bytes; longer ones are fed to it in pieces */
 
 typedef struct IniFile {
     Options *options;
     const char *path;
-    FILE *stream;
-    unsigned line;  /* of the physical line last given to inih */
-    bool continues; /* the next piece belongs to the same physical line */
-    bool indented;  /* or it begins with white space: then inih decides */
-    char *text;     /* the physical line being fed */
-    size_t text_capacity;
-    const char *rest; /* what of it is still to be fed */
-    const char *gap;  /* blanks between the last two pieces of it, which inih trims */
-    size_t gap_length;
-    const char *next_gap; /* those before the piece that comes next */
-    size_t next_gap_length;
-    char *section; /* the assignment being collected */
-    char *key;
+    unsigned line;
+    Buffer section; /* the one that is open: its name, without the quote at its end */
+    size_t name_at; /* where in it the name of a site or an identity begins; 0: it is neither */
+    Buffer key;     /* the assignment being collected; empty: there is none */
     Buffer value;
     unsigned value_line;
     unsigned *lines; /* of each row: where this file gives it; 0 = it does not */
     bool is_own;     /* options_print has written it: remarks are origins */
     Buffer remark;   /* the one on the line before, without its semicolon */
     unsigned remark_line;
-    char *origin;          /* of the assignment being collected; NULL: file and line */
-    unsigned *piece_lines; /* physical line of the i-th piece: inih counts pieces */
-    size_t n_pieces;
+    Buffer origin; /* of the assignment being collected; empty: file and line */
     unsigned depth;
     Buffer *error;
     Result result;
@@ -613,6 +600,21 @@ typedef struct IniFile {
 
 static Result options_ini_load(Options *options, const char *path, unsigned depth, bool is_own,
                                Buffer *error);
+
+/* Replaces the contents of one of the buffers. */
+static void options_ini_keep(IniFile *file, Buffer *buffer, const char *text, size_t length)
+{
+    buffer_reset(buffer);
+    if (buffer_append(buffer, text, length) != RESULT_OK) {
+        file->result = RESULT_MEMORY;
+    }
+}
+
+static void options_ini_complain(IniFile *file, const char *what)
+{
+    (void)buffer_printf(file->error, "%s:%u: %s\n", file->path, file->line, what);
+    file->result = RESULT_INVALID;
+}
 
 static Result include(IniFile *file, const char *name)
 {
@@ -634,40 +636,34 @@ static Result include(IniFile *file, const char *name)
 }
 
 /* Somebody has given another value to what was left at its standard. */
-static bool is_edited(const IniFile *file)
+static bool is_edited(const IniFile *file, const OptionSpec *spec)
 {
-    char name[256];
-    (void)snprintf(name, sizeof name, "%s.%s", file->section, file->key);
-    const OptionSpec *spec = options_find(file->options, name);
-    return strcmp(file->origin, "default") == 0 &&
+    return strcmp(buffer_string(&file->origin), "default") == 0 &&
            (spec == NULL || strcmp(spec->standard, buffer_string(&file->value)) != 0);
 }
 
 /* The second value would win without a word. An included file may be overridden: that is what it is
  * for. */
-static void complain_twice(IniFile *file, const char *name)
+static void complain_twice(IniFile *file, const OptionSpec *spec)
 {
-    const OptionSpec *spec = options_find(file->options, name);
-    if (spec == NULL || file->lines == NULL) {
-        return;
-    }
     unsigned *line = &file->lines[spec - file->options->specs];
     if (*line > 0) {
-        (void)buffer_printf(file->error, "%s:%u: %s was given in line %u already\n", file->path,
-                            file->value_line, name, *line);
+        (void)buffer_printf(file->error, "%s:%u: %s.%s was given in line %u already\n", file->path,
+                            file->value_line, spec->section, spec->key, *line);
         file->result = RESULT_INVALID;
     }
     *line = file->value_line;
 }
 
 /* Where the name of [site "..."] or [identity "..."] begins; 0: it is another section. */
-static size_t options_ini_name(const char *section)
+static size_t options_ini_name(const Buffer *section)
 {
     static const char *const kinds[] = {"site \"", "identity \""};
-    size_t length = strlen(section);
+    const char *text = buffer_string(section);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         size_t n = strlen(kinds[i]);
-        if (length > n + 1 && strncmp(section, kinds[i], n) == 0 && section[length - 1] == '"') {
+        if (section->length > n + 1 && strncmp(text, kinds[i], n) == 0 &&
+            text[section->length - 1] == '"') {
             return n;
         }
     }
@@ -677,20 +673,24 @@ static size_t options_ini_name(const char *section)
 /* Applies the assignment collected so far. */
 static void options_ini_flush(IniFile *file)
 {
-    if (file->key == NULL) {
+    char origin[512];
+    char name[256];
+    const char *section = buffer_string(&file->section);
+    const char *key = buffer_string(&file->key);
+    const char *value = buffer_string(&file->value);
+    if (file->key.length == 0) {
         return;
     }
-    char origin[512];
-    if (file->origin != NULL && !is_edited(file)) {
-        (void)snprintf(origin, sizeof origin, "%s", file->origin);
+    (void)snprintf(name, sizeof name, "%s.%s", section, key);
+    const OptionSpec *spec = options_find(file->options, name);
+    if (file->origin.length > 0 && !is_edited(file, spec)) {
+        (void)snprintf(origin, sizeof origin, "%s", buffer_string(&file->origin));
     } else {
         (void)snprintf(origin, sizeof origin, "%s:%u", file->path, file->value_line);
     }
     Buffer message = {.limit = BUFFER_NO_LIMIT};
     Result rc = RESULT_OK;
-    const char *value = buffer_string(&file->value);
-    size_t place = options_ini_name(file->section);
-    if (strcmp(file->key, "include") == 0 && *file->section == '\0') {
+    if (strcmp(key, "include") == 0 && *section == '\0') {
         rc = include(file, value);
         if (rc == RESULT_INVALID) {
             file->result = rc; /* its own lines are in error already */
@@ -698,16 +698,15 @@ static void options_ini_flush(IniFile *file)
         } else if (rc != RESULT_OK) {
             (void)buffer_printf(&message, "include = %s: %s", value, result_name(rc));
         }
-    } else if (place > 0) {
-        file->section[strlen(file->section) - 1] = '\0'; /* the quote */
-        rc = options_add_line(file->options, *file->section == 'i', file->section + place,
-                              file->key, value, origin, &message);
+    } else if (file->name_at > 0) {
+        rc = options_add_line(file->options, *section == 'i', section + file->name_at, key, value,
+                              origin, &message);
     } else {
-        char name[256];
-        (void)snprintf(name, sizeof name, "%s.%s", file->section, file->key);
-        complain_twice(file, name);
-        bool is_left = file->origin != NULL && strcmp(file->origin, "default") == 0 &&
-                       options_find(file->options, name) == NULL;
+        /* What has its default, and is gone since the file was printed, is no mistake. */
+        bool is_left = spec == NULL && strcmp(buffer_string(&file->origin), "default") == 0;
+        if (spec != NULL) {
+            complain_twice(file, spec);
+        }
         rc = is_left ? RESULT_OK : options_set(file->options, name, value, origin, &message);
     }
     if (rc != RESULT_OK) {
@@ -715,175 +714,154 @@ static void options_ini_flush(IniFile *file)
         file->result = RESULT_INVALID;
     }
     buffer_destroy(&message);
-    free(file->section);
-    free(file->key);
-    free(file->origin);
-    file->section = NULL;
-    file->key = NULL;
-    file->origin = NULL;
-    buffer_reset(&file->value);
+    buffer_reset(&file->key);
 }
 
-static int on_assignment(void *context, const char *section, const char *key, const char *value)
+/* Cuts off a remark, and the blanks at the end. */
+static void strip_remark(char *line)
 {
-    IniFile *file = context;
-    /* A line that begins with white space continues the value before it (joined by a blank), unless
-     * a section was opened in between: then inih calls it a key of that section. */
-    bool joined = file->indented && file->key != NULL && strcmp(file->key, key) == 0 &&
-                  strcmp(file->section, section) == 0;
-    if (joined) {
-        (void)buffer_append_char(&file->value, ' ');
-    }
-    file->indented = false;
-    if (!joined && !(file->continues && file->key != NULL)) {
-        options_ini_flush(file);
-        file->section = strdup(section);
-        file->key = strdup(key);
-        file->value_line = file->line;
-        bool has_origin = file->is_own && file->remark_line + 1 == file->line;
-        file->origin = has_origin ? strdup(buffer_string(&file->remark)) : NULL;
-        if (file->section == NULL || file->key == NULL) {
-            file->result = RESULT_MEMORY;
-            return 0;
+    for (char *p = line; *p != '\0'; p++) {
+        if ((p == line && *p == '#') ||
+            (*p == ';' && (p == line || isspace((unsigned char)p[-1])))) {
+            *p = '\0';
+            break;
         }
     }
-    if (file->continues) {
-        (void)buffer_append(&file->value, file->gap, file->gap_length);
+    size_t length = strlen(line);
+    while (length > 0 && isspace((unsigned char)line[length - 1])) {
+        length--;
     }
-    (void)buffer_append_string(&file->value, value);
-    return 1;
+    line[length] = '\0';
 }
 
-/* Where to cut a long line: the next piece begins there. */
-static size_t options_ini_cut(const char *text)
+static void options_ini_open(IniFile *file, const char *text)
 {
-    size_t at = INI_CHUNK;
-    while (at > 1 && ini_value_is_bad_start(text[at])) {
-        at--;
-    }
-    return at > 1 ? at : INI_CHUNK; /* ini_value_read lets no value be like that */
-}
-
-/* A remark goes before a line is cut, or its second half would be taken for text. */
-static void strip_remark(char *line, bool is_first)
-{
-    char *start = line + (is_first && strncmp(line, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
-    start += strspn(start, " \t");
-    if (*start == ';' || *start == '#') {
-        *start = '\0';
+    const char *end = strchr(text, ']');
+    options_ini_flush(file);
+    if (end == NULL) {
+        options_ini_complain(file, "expected 'key = value', '[section]' or a comment");
         return;
     }
-    for (char *p = start; *p != '\0'; p++) {
-        if (*p == ';' && p > start && isspace((unsigned char)p[-1])) {
-            *p = '\0';
-            return;
-        }
+    options_ini_keep(file, &file->section, text, (size_t)(end - text));
+    file->name_at = options_ini_name(&file->section);
+    if (file->name_at > 0) {
+        file->section.data[--file->section.length] = '\0'; /* the quote */
     }
 }
 
-static bool note_piece(IniFile *file)
+static void options_ini_assign(IniFile *file, const char *text)
 {
-    bool is_noted =
-        array_add(&file->piece_lines, &file->n_pieces, sizeof file->line, &file->line) == RESULT_OK;
-    file->result = is_noted ? file->result : RESULT_MEMORY;
-    return is_noted;
+    size_t length = strcspn(text, "=:");
+    options_ini_flush(file);
+    if (text[length] == '\0') {
+        options_ini_complain(file, "expected 'key = value', '[section]' or a comment");
+        return;
+    }
+    const char *value = text + length + 1;
+    while (length > 0 && isspace((unsigned char)text[length - 1])) {
+        length--;
+    }
+    while (isspace((unsigned char)*value)) {
+        value++;
+    }
+    if (length == 0) {
+        options_ini_complain(file, "expected a key before '='");
+        return;
+    }
+    bool has_origin = file->is_own && file->remark_line + 1 == file->line;
+    options_ini_keep(file, &file->key, text, length);
+    options_ini_keep(file, &file->value, value, strlen(value));
+    options_ini_keep(file, &file->origin, buffer_string(&file->remark),
+                     has_origin ? file->remark.length : 0);
+    file->value_line = file->line;
 }
 
-static char *next_piece(char *line, int size, void *context)
+static void options_ini_line(IniFile *file, char *line)
 {
-    IniFile *file = context;
-    if (file->rest == NULL || *file->rest == '\0') {
-        ssize_t n = getline(&file->text, &file->text_capacity, file->stream);
-        if (n < 0) {
-            return NULL;
-        }
-        file->line++;
-        if (strlen(file->text) != (size_t)n) {
-            (void)buffer_printf(file->error,
-                                "%s:%u: a zero byte: the file is no text, or damaged\n", file->path,
-                                file->line);
-            file->result = RESULT_INVALID;
-            return NULL;
-        }
-        if (file->is_own && *file->text == ';') {
-            buffer_reset(&file->remark);
-            (void)buffer_append(&file->remark, file->text + 1 + strspn(file->text + 1, " "),
-                                strcspn(file->text + 1 + strspn(file->text + 1, " "), "\r\n"));
-            file->remark_line = file->line;
-        }
-        strip_remark(file->text, file->line == 1);
-        file->rest = file->text;
-        file->continues = false;
-        file->indented = *file->text == ' ' || *file->text == '\t';
+    char *start = line;
+    if (file->is_own && *line == ';') {
+        const char *remark = line + 1 + strspn(line + 1, " ");
+        buffer_reset(&file->remark);
+        (void)buffer_append(&file->remark, remark, strcspn(remark, "\r\n"));
+        file->remark_line = file->line;
+    }
+    while (isspace((unsigned char)*start)) {
+        start++;
+    }
+    strip_remark(start);
+    if (*start == '\0') {
+        return;
+    }
+    if (start > line && file->key.length > 0) { /* it goes on with the value before it */
+        (void)buffer_append_char(&file->value, ' ');
+        (void)buffer_append_string(&file->value, start); /* its error sticks */
+    } else if (*start == '[') {
+        options_ini_open(file, start + 1);
     } else {
-        file->continues = true;
+        options_ini_assign(file, start);
     }
-    size_t length = strlen(file->rest);
-    size_t give = length < (size_t)size - 2 ? length : options_ini_cut(file->rest);
-    const char *prefix = file->rest == file->text ? "" : " ";
-    (void)snprintf(line, (size_t)size, "%s%.*s", prefix, (int)give, file->rest);
-    file->gap = file->next_gap;
-    file->gap_length = file->next_gap_length;
-    file->rest += give;
-    file->next_gap = file->rest;
-    while (file->next_gap > file->text && isspace((unsigned char)file->next_gap[-1])) {
-        file->next_gap--;
+}
+
+static void options_ini_read(IniFile *file, FILE *stream)
+{
+    char *text = NULL;
+    size_t capacity = 0;
+    ssize_t n = 0;
+    while ((n = getline(&text, &capacity, stream)) >= 0) {
+        file->line++;
+        if (strlen(text) != (size_t)n) {
+            options_ini_complain(file, "a zero byte: the file is no text, or damaged");
+            break;
+        }
+        bool has_mark = file->line == 1 && strncmp(text, "\xEF\xBB\xBF", 3) == 0;
+        options_ini_line(file, text + (has_mark ? 3 : 0));
     }
-    file->next_gap_length = (size_t)(file->rest - file->next_gap);
-    return note_piece(file) ? line : NULL;
+    options_ini_flush(file);
+    free(text);
+    if (ferror(stream) && file->result == RESULT_OK) {
+        file->result = RESULT_IO;
+    }
 }
 
 static Result options_ini_load(Options *options, const char *path, unsigned depth, bool is_own,
                                Buffer *error)
 {
+    struct stat st;
     if (depth > INI_INCLUDE_DEPTH) {
         (void)buffer_printf(error, "%s: included more than %d levels deep\n", path,
                             INI_INCLUDE_DEPTH);
         return RESULT_INVALID;
+    }
+    FILE *stream = fopen(path, "re");
+    if (stream == NULL) {
+        return result_of_errno(errno);
     }
     IniFile file = {.options = options,
                     .path = path,
                     .depth = depth,
                     .is_own = is_own,
                     .error = error,
+                    .section = {.limit = BUFFER_NO_LIMIT},
+                    .key = {.limit = BUFFER_NO_LIMIT},
                     .value = {.limit = BUFFER_NO_LIMIT},
-                    .remark = {.limit = 4096}};
-    file.lines = calloc(options->n_specs, sizeof *file.lines);
-    file.stream = fopen(path, "re");
-    struct stat st;
-    if (file.stream == NULL) {
-        file.result = result_of_errno(errno);
-        goto done;
-    }
-    if (fstat(fileno(file.stream), &st) == 0 && S_ISDIR(st.st_mode)) {
+                    .origin = {.limit = BUFFER_NO_LIMIT},
+                    .remark = {.limit = 4096},
+                    .lines = calloc(options->n_specs, sizeof *file.lines)};
+    if (fstat(fileno(stream), &st) == 0 && S_ISDIR(st.st_mode)) {
         (void)buffer_printf(error, "%s: is a directory, not a file of options\n", path);
         file.result = RESULT_INVALID;
-        goto done;
+    } else if (file.lines == NULL) {
+        file.result = RESULT_MEMORY;
+    } else {
+        options_ini_read(&file, stream);
     }
-    /* inih goes on after a line it does not understand and returns the first such line. */
-    int bad = ini_parse_stream(next_piece, &file, on_assignment, &file);
-    options_ini_flush(&file);
-    if (bad != 0 && (file.result == RESULT_OK || file.result == RESULT_INVALID)) {
-        unsigned at = bad > 0 && (size_t)bad <= file.n_pieces ? file.piece_lines[bad - 1] : 0;
-        (void)buffer_printf(error, "%s:%u: expected 'key = value', '[section]' or a comment\n",
-                            path, at);
-        file.result = RESULT_INVALID;
-    }
-    if (ferror(file.stream) && file.result == RESULT_OK) {
-        file.result = RESULT_IO;
-    }
-done:
-    if (file.stream != NULL) {
-        (void)fclose(file.stream);
-    }
-    free(file.text);
-    free(file.piece_lines);
-    free(file.section);
-    free(file.key);
-    free(file.origin);
+    (void)fclose(stream);
     free(file.lines);
-    buffer_destroy(&file.remark);
+    buffer_destroy(&file.section);
+    buffer_destroy(&file.key);
     buffer_destroy(&file.value);
+    buffer_destroy(&file.origin);
+    buffer_destroy(&file.remark);
     return file.result;
 }
 
