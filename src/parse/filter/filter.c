@@ -16,7 +16,7 @@ void filter_delete(Filter *filter)
     }
     for (size_t i = 0; i < filter->n_atoms; i++) {
         pcre2_code_free(filter->atoms[i].regex);
-        filter_set_delete(filter->atoms[i].set);
+        map_destroy(&filter->atoms[i].set);
     }
     free(filter->atoms);
     free(filter->code);
@@ -162,15 +162,6 @@ static bool filter_parse_is_word(char c)
            c == '.' || c == '$';
 }
 
-static void filter_parse_skip_space(FilterCompiler *compiler)
-{
-    while (compiler->at < compiler->length &&
-           strchr(" \t\r\n", compiler->text[compiler->at]) != NULL &&
-           compiler->text[compiler->at] != '\0') {
-        compiler->at++;
-    }
-}
-
 /* The length of the word at the next byte; 0 when there is none. */
 static size_t scan_word(const FilterCompiler *compiler)
 {
@@ -270,15 +261,18 @@ static Result parse_atom(Parser *parser)
     }
     FilterAtom *atom = &filter->atoms[filter->n_atoms - 1];
     compiler->at += n_word;
-    filter_parse_skip_space(compiler);
+    filter_compiler_skip_space(compiler);
     if (compiler->at >= compiler->length || compiler->text[compiler->at] != '(') {
         char text[40];
         return filter_compiler_fail(compiler, compiler->at, "expected '(' after %s, not %s",
                                     type->help.name, describe_next(compiler, text));
     }
     Result rc = filter_read_arguments(compiler, atom);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     atom->end = compiler->at;
-    return rc == RESULT_OK ? filter_parse_emit(parser, FILTER_OP_TEST, filter->n_atoms - 1) : rc;
+    return filter_parse_emit(parser, FILTER_OP_TEST, filter->n_atoms - 1);
 }
 
 /* One token where an operand is expected; *complete says whether it was the whole of one. */
@@ -321,11 +315,15 @@ static Result parse_operator(Parser *parser, bool *operand)
     if (*operand) {
         OpKind kind = is_and ? OP_AND : OP_OR;
         Result rc = reduce(parser, kind);
-        if (rc == RESULT_OK) {
-            rc = filter_parse_emit(parser,
-                                   is_and ? FILTER_OP_JUMP_IF_FALSE : FILTER_OP_JUMP_IF_TRUE, 0);
+        if (rc != RESULT_OK) {
+            return rc;
         }
-        return rc == RESULT_OK ? filter_parse_push(parser, kind, compiler->filter->n_code - 1) : rc;
+        rc =
+            filter_parse_emit(parser, is_and ? FILTER_OP_JUMP_IF_FALSE : FILTER_OP_JUMP_IF_TRUE, 0);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        return filter_parse_push(parser, kind, compiler->filter->n_code - 1);
     }
     if (compiler->text[start] != ')') {
         char text[40];
@@ -333,14 +331,15 @@ static Result parse_operator(Parser *parser, bool *operand)
                                     describe_next(compiler, text));
     }
     Result rc = reduce(parser, OP_OR);
-    if (rc == RESULT_OK && parser->n_stack == 0) {
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (parser->n_stack == 0) {
         return filter_compiler_fail(compiler, start, "this ')' closes nothing");
     }
-    if (rc == RESULT_OK) {
-        parser->n_stack--;
-        compiler->at++;
-    }
-    return rc;
+    parser->n_stack--;
+    compiler->at++;
+    return RESULT_OK;
 }
 
 static Result filter_parse_parse(Parser *parser)
@@ -348,7 +347,7 @@ static Result filter_parse_parse(Parser *parser)
     FilterCompiler *compiler = &parser->compiler;
     bool operand = true;
     for (;;) {
-        filter_parse_skip_space(compiler);
+        filter_compiler_skip_space(compiler);
         Result rc = RESULT_OK;
         if (operand) {
             bool complete = false;

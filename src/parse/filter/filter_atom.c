@@ -1,12 +1,6 @@
 #include "parse/filter/filter_atom.h"
-#include <stdlib.h>
 #include <string.h>
-#include "base/memory/map.h"
 #include "base/core/hash.h"
-
-struct FilterSet {
-    Map hosts; /* by the hash of their names */
-};
 
 /* A dot at the end does not count. */
 static MapKey filter_set_key(const char *host, size_t length)
@@ -16,8 +10,7 @@ static MapKey filter_set_key(const char *host, size_t length)
 }
 
 /* Adds a line that is not blank. The URL parser brings the host into its form. */
-static Result filter_set_add_line(FilterSet *set, const char *line, size_t length, Url *url,
-                                  Buffer *text)
+static Result filter_set_add_line(Map *set, const char *line, size_t length, Url *url, Buffer *text)
 {
     buffer_reset(text);
     bool is_url = memmem(line, length, "://", 3) != NULL;
@@ -35,76 +28,47 @@ static Result filter_set_add_line(FilterSet *set, const char *line, size_t lengt
         rc = RESULT_INVALID;
     }
     if (rc == RESULT_OK) {
-        rc = map_put(&set->hosts,
-                     filter_set_key(url->href + url->host_start, url->host_end - url->host_start),
-                     set);
+        rc = map_put(
+            set, filter_set_key(url->href + url->host_start, url->host_end - url->host_start), set);
     }
     return rc;
 }
 
-static Result add_lines(FilterSet *set, const char *text, size_t length, size_t *line)
+Result filter_set_read(Map *set, const char *text, size_t length, size_t *line)
 {
     const char *p = text;
     const char *end = text + length;
     Url url = {.href = NULL};
     Buffer scratch = {.limit = URL_MAX_BYTES};
     Result rc = RESULT_OK;
-    *line = 0;
-    while (p < end && rc == RESULT_OK) {
+    for (*line = 1; p < end; *line += 1) {
         const char *newline = memchr(p, '\n', (size_t)(end - p));
-        const char *stop = newline != NULL ? newline : end;
-        const char *last = stop;
+        const char *last = newline != NULL ? newline : end;
         while (p < last && (unsigned char)*p <= ' ') {
             p++;
         }
         while (p < last && (unsigned char)last[-1] <= ' ') {
             last--;
         }
-        *line += 1;
         if (p < last && *p != '#') {
             rc = filter_set_add_line(set, p, (size_t)(last - p), &url, &scratch);
         }
+        if (rc != RESULT_OK) {
+            break;
+        }
         p = newline != NULL ? newline + 1 : end;
     }
-    *line = rc == RESULT_OK ? 0 : *line;
     buffer_destroy(&scratch);
     url_destroy(&url);
     return rc;
 }
 
-Result filter_set_new(FilterSet **set, const char *text, size_t length, size_t *line)
+bool filter_set_contains(const Map *set, const char *host, size_t length)
 {
-    *set = NULL;
-    *line = 0;
-    FilterSet *made = calloc(1, sizeof *made);
-    if (made == NULL) {
-        return RESULT_MEMORY;
-    }
-    map_init(&made->hosts);
-    Result rc = add_lines(made, text, length, line);
-    if (rc != RESULT_OK) {
-        filter_set_delete(made);
-        return rc;
-    }
-    *set = made;
-    return RESULT_OK;
+    return map_get(set, filter_set_key(host, length)) != NULL;
 }
 
-void filter_set_delete(FilterSet *set)
-{
-    if (set == NULL) {
-        return;
-    }
-    map_destroy(&set->hosts);
-    free(set);
-}
-
-bool filter_set_contains(const FilterSet *set, const char *host, size_t length)
-{
-    return map_get(&set->hosts, filter_set_key(host, length)) != NULL;
-}
-
-bool filter_set_contains_domain(const FilterSet *set, const char *host, size_t length)
+bool filter_set_contains_domain(const Map *set, const char *host, size_t length)
 {
     const char *end = host + length;
     while (host < end) {

@@ -10,26 +10,25 @@
 
 #include "parse/filter/filter_types.h"
 #include "base/memory/arena.h"
+#include "base/memory/map.h"
 
 /* A set of host names from a file: what HostInFile and DomainInFile look into.
  *
- * What: 128-bit hashes of the names stand for them, 32 to 64 bytes each.
- * Owns: the hashes.
+ * What: a map whose keys are 128-bit hashes of the names, 32 to 64 bytes each; its values say
+ * nothing.
+ * Owns: nothing; the map is the atom's.
  * Threads: immutable once built; any thread may ask.
  * Errors: RESULT_INVALID names the line; RESULT_MEMORY. */
 
-typedef struct FilterSet FilterSet;
-
-/* Builds a set from text: one host or http(s) URL (its host counts) a line; blank lines and lines
- * that begin with "#" are skipped; names are brought to the form they have in Url.href. *line is
- * the first line that is none of these (RESULT_INVALID), else 0. RESULT_MEMORY. */
-Result filter_set_new(FilterSet **set, const char *text, size_t length, size_t *line);
-void filter_set_delete(FilterSet *set);
+/* Adds what a text says: one host or http(s) URL (its host counts) a line; blank lines and lines
+ * that begin with "#" are skipped; names are brought to the form they have in Url.href.
+ * RESULT_INVALID: *line is none of these. RESULT_MEMORY. */
+Result filter_set_read(Map *set, const char *text, size_t length, size_t *line);
 
 /* Whether a host is there; a trailing dot does not count. */
-bool filter_set_contains(const FilterSet *set, const char *host, size_t length);
+bool filter_set_contains(const Map *set, const char *host, size_t length);
 /* Whether a host, or one of the domains above it, is there. */
-bool filter_set_contains_domain(const FilterSet *set, const char *host, size_t length);
+bool filter_set_contains_domain(const Map *set, const char *host, size_t length);
 
 typedef struct FilterAtom FilterAtom;
 
@@ -73,7 +72,7 @@ struct FilterAtom {
     FilterItem *items; /* in the filter's arena */
     size_t n_items;
     pcre2_code *regex; /* owned */
-    FilterSet *set;    /* owned */
+    Map set;           /* of FILTER_FILE */
     size_t start;      /* where it stands in the expression */
     size_t end;
 };

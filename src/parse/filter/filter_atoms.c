@@ -23,7 +23,7 @@ static bool filter_args_is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static void filter_args_skip_space(FilterCompiler *compiler)
+void filter_compiler_skip_space(FilterCompiler *compiler)
 {
     while (compiler->at < compiler->length && filter_args_is_space(compiler->text[compiler->at])) {
         compiler->at++;
@@ -258,7 +258,7 @@ static Result load_set(FilterCompiler *compiler, FilterAtom *atom, size_t at)
         (void)filter_compiler_fail(compiler, at, "%.100s: %s", path, result_name(rc));
     } else {
         size_t line = 0;
-        rc = filter_set_new(&atom->set, buffer_string(&text), text.length, &line);
+        rc = filter_set_read(&atom->set, buffer_string(&text), text.length, &line);
         if (rc == RESULT_INVALID) {
             (void)filter_compiler_fail(compiler, at, "%.100s:%zu: expected a host name", path,
                                        line);
@@ -347,10 +347,10 @@ Result filter_read_arguments(FilterCompiler *compiler, FilterAtom *atom)
 {
     size_t open = compiler->at++;
     bool more = atom->type->arguments != FILTER_NO_ARGUMENTS;
-    filter_args_skip_space(compiler);
+    filter_compiler_skip_space(compiler);
     while (more) {
         Raw raw = {.text = NULL};
-        filter_args_skip_space(compiler);
+        filter_compiler_skip_space(compiler);
         char c = compiler->at < compiler->length ? compiler->text[compiler->at] : '\0';
         Result rc = c == '"' || c == '\'' ? read_quoted(compiler, &raw)
                                           : read_bare(compiler, atom->type, open, &raw);
@@ -364,7 +364,7 @@ Result filter_read_arguments(FilterCompiler *compiler, FilterAtom *atom)
             return rc;
         }
         atom->n_items++;
-        filter_args_skip_space(compiler);
+        filter_compiler_skip_space(compiler);
         const char *next = compiler->text + compiler->at;
         size_t left = compiler->length - compiler->at;
         size_t n_comma = left > 0 && next[0] == ',' ? 1 : 0;

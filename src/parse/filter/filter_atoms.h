@@ -25,6 +25,8 @@ typedef struct FilterCompiler {
 /* Fills the error with what is wrong at a byte of the text. RESULT_INVALID. */
 Result filter_compiler_fail(FilterCompiler *compiler, size_t at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Moves to the next byte that is no white space. */
+void filter_compiler_skip_space(FilterCompiler *compiler);
 
 /* The arguments of atoms: read as written, and brought into the form in which they are compared.
  *

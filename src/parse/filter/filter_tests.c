@@ -233,13 +233,13 @@ FILTER_TEST(host_in_domain)
 FILTER_TEST(host_in_file)
 {
     FilterPart host = filter_part_host(input->url);
-    return filter_set_contains(atom->set, host.text, host.length);
+    return filter_set_contains(&atom->set, host.text, host.length);
 }
 
 FILTER_TEST(domain_in_file)
 {
     FilterPart host = filter_part_host(input->url);
-    return filter_set_contains_domain(atom->set, host.text, host.length);
+    return filter_set_contains_domain(&atom->set, host.text, host.length);
 }
 
 FILTER_TEST(host_is_address)
