@@ -125,7 +125,6 @@ Result charset_decode(const char *encoding, const char *body, size_t length, Buf
         }
     } else {
         rc = charset_decode_cjk(encoding, p, length, &sink);
-        rc = rc == RESULT_NOT_FOUND ? RESULT_INVALID : rc;
     }
     charset_sink_flush(&sink);
     return rc != RESULT_OK ? rc : sink.rc;

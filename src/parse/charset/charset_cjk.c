@@ -103,15 +103,21 @@ typedef struct Decoder Decoder;
 /* Reads one sequence at p: puts it into the run or straight into the sink; returns its length. */
 typedef size_t (*StepFunction)(Decoder *d, const unsigned char *p, size_t left);
 
-struct Decoder {
-    CharsetSink *sink;
-    StepFunction step;
-    iconv_t main;         /* of the runs */
-    iconv_t jis_0212;     /* the supplementary plane of EUC-JP, opened when it is met */
+typedef struct Encoding {
+    const char *name;
+    const char *iconv_name;
+    StepFunction step;    /* NULL: ISO-2022-JP, which has states */
     const Patch *patches; /* sorted by code */
     size_t n_patches;
     bool from_jis; /* pairs in the run were made from JIS rows: their second byte is no text */
-    size_t used;   /* of run */
+} Encoding;
+
+struct Decoder {
+    const Encoding *of;
+    CharsetSink *sink;
+    iconv_t main;     /* of the runs */
+    iconv_t jis_0212; /* the supplementary plane of EUC-JP, opened when it is met */
+    size_t used;      /* of run */
     char run[RUN_BYTES];
 };
 
@@ -122,11 +128,12 @@ static int compare_patches(const void *key, const void *row)
 
 static uint32_t patched(const Decoder *d, unsigned lead, unsigned trail)
 {
-    if (d->n_patches == 0) {
+    Patch key = {.code = (uint16_t)(lead << 8 | trail), .point = 0};
+    const Encoding *of = d->of;
+    if (of->n_patches == 0) {
         return 0;
     }
-    Patch key = {.code = (uint16_t)(lead << 8 | trail), .point = 0};
-    const Patch *row = bsearch(&key, d->patches, d->n_patches, sizeof *d->patches, compare_patches);
+    const Patch *row = bsearch(&key, of->patches, of->n_patches, sizeof key, compare_patches);
     return row == NULL ? 0 : row->point;
 }
 
@@ -138,7 +145,7 @@ static size_t unknown_sequence(const Decoder *d, const unsigned char *p, size_t 
     if (left < 2) {
         return 1;
     }
-    if (p[1] >= '0' && p[1] <= '9' && left >= 4 && d->n_patches != 0) {
+    if (p[1] >= '0' && p[1] <= '9' && left >= 4 && d->of->n_patches != 0) {
         return 4;
     }
     uint32_t patch = patched(d, p[0], p[1]);
@@ -146,7 +153,7 @@ static size_t unknown_sequence(const Decoder *d, const unsigned char *p, size_t 
         *point = patch;
         return 2;
     }
-    return p[1] < 0x80 && !d->from_jis ? 1 : 2;
+    return p[1] < 0x80 && !d->of->from_jis ? 1 : 2;
 }
 
 static void flush_run(Decoder *d)
@@ -201,7 +208,7 @@ static size_t broken_pair(Decoder *d, const unsigned char *p, size_t left)
 
 static size_t charset_cjk_pair(Decoder *d, const unsigned char *p)
 {
-    if (d->n_patches != 0 && ((p[0] >= 0xA1 && p[0] <= 0xA3) || p[0] == 0xFE)) {
+    if (d->of->n_patches != 0 && ((p[0] >= 0xA1 && p[0] <= 0xA3) || p[0] == 0xFE)) {
         uint32_t point = patched(d, p[0], p[1]);
         if (point != 0) {
             put_point(d, point);
@@ -365,7 +372,7 @@ static void run_steps(Decoder *d, const unsigned char *p, size_t length)
     size_t i = 0;
     while (i < length && d->sink->rc == RESULT_OK) {
         if (p[i] >= 0x80) {
-            i += d->step(d, p + i, length - i);
+            i += d->of->step(d, p + i, length - i);
         } else if (p[i] == 0) {
             put_point(d, CHARSET_REPLACEMENT);
             i++;
@@ -463,51 +470,38 @@ static void run_iso_2022_jp(Decoder *d, const unsigned char *p, size_t length)
 
 /* ---- the encodings ---- */
 
-typedef struct Encoding {
-    const char *name;
-    const char *iconv_name;
-    StepFunction step; /* NULL: ISO-2022-JP, which has states */
-    const Patch *patches;
-    size_t n_patches;
-} Encoding;
-
 #define ROWS(table) (sizeof(table) / sizeof *(table))
 
 static const Encoding encodings[] = {
-    {"Shift_JIS", "CP932", shift_jis_step, NULL, 0},
-    {"EUC-JP", "CP932", euc_jp_step, NULL, 0},
-    {"ISO-2022-JP", "CP932", NULL, NULL, 0},
-    {"EUC-KR", "UHC", euc_kr_step, NULL, 0},
-    {"GBK", "GB18030", gb18030_step, gb18030_patches, ROWS(gb18030_patches)},
-    {"gb18030", "GB18030", gb18030_step, gb18030_patches, ROWS(gb18030_patches)},
-    {"Big5", "BIG5-HKSCS", big5_step, big5_patches, ROWS(big5_patches)},
+    {"Shift_JIS", "CP932", shift_jis_step, NULL, 0, false},
+    {"EUC-JP", "CP932", euc_jp_step, NULL, 0, true},
+    {"ISO-2022-JP", "CP932", NULL, NULL, 0, true},
+    {"EUC-KR", "UHC", euc_kr_step, NULL, 0, false},
+    {"GBK", "GB18030", gb18030_step, gb18030_patches, ROWS(gb18030_patches), false},
+    {"gb18030", "GB18030", gb18030_step, gb18030_patches, ROWS(gb18030_patches), false},
+    {"Big5", "BIG5-HKSCS", big5_step, big5_patches, ROWS(big5_patches), false},
 };
 
 Result charset_decode_cjk(const char *encoding, const unsigned char *body, size_t length,
                           CharsetSink *sink)
 {
-    const Encoding *e = NULL;
-    for (size_t i = 0; i < ROWS(encodings); i++) {
-        if (strcmp(encodings[i].name, encoding) == 0) {
-            e = &encodings[i];
-        }
+    size_t i = 0;
+    while (i < ROWS(encodings) && strcmp(encodings[i].name, encoding) != 0) {
+        i++;
     }
-    if (e == NULL) {
-        return RESULT_NOT_FOUND;
+    if (i == ROWS(encodings)) {
+        return RESULT_INVALID;
     }
     Decoder d;
+    d.of = &encodings[i];
     d.sink = sink;
-    d.step = e->step;
-    d.patches = e->patches;
-    d.n_patches = e->n_patches;
     d.used = 0;
-    d.from_jis = e->step == NULL || e->step == euc_jp_step;
     d.jis_0212 = (iconv_t)-1;
-    d.main = iconv_open("UTF-8", e->iconv_name);
+    d.main = iconv_open("UTF-8", d.of->iconv_name);
     if (d.main == (iconv_t)-1) {
         return RESULT_INVALID;
     }
-    if (e->step == NULL) {
+    if (d.of->step == NULL) {
         run_iso_2022_jp(&d, body, length);
     } else {
         run_steps(&d, body, length);

@@ -3,7 +3,7 @@
  * What: iconv decodes the characters; the rules of the WHATWG Encoding standard for what is broken,
  * and where its tables differ from those of the C library, are ours.
  * Threads: any; each call opens its own iconv descriptor.
- * Errors: RESULT_NOT_FOUND: not one of these encodings. RESULT_INVALID: iconv lacks it.
+ * Errors: RESULT_INVALID: not one of these encodings, or iconv lacks it.
  * Source: WHATWG Encoding standard, GBK to EUC-KR. */
 #pragma once
 
