@@ -1,33 +1,8 @@
 #include "fetch/connect/lanes.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 
-#define FIRST_DESCRIPTORS 1024u
-#define NO_LANE           UINT8_MAX
-
 /* ---- what libcurl tells ---- */
-
-/* Without memory the socket has no lane; then lanes_event asks all of them. */
-static void note_lane(Lanes *lanes, int fd, uint8_t number)
-{
-    size_t place = (size_t)fd;
-    if (place >= lanes->n_descriptors) {
-        size_t n = lanes->n_descriptors == 0 ? FIRST_DESCRIPTORS : lanes->n_descriptors;
-        while (n <= place) {
-            n *= 2;
-        }
-        uint8_t *lane_of = realloc(lanes->lane_of, n);
-        if (lane_of == NULL) {
-            return;
-        }
-        memset(lane_of + lanes->n_descriptors, NO_LANE, n - lanes->n_descriptors);
-        lanes->lane_of = lane_of;
-        lanes->n_descriptors = n;
-    }
-    lanes->lane_of[place] = number;
-}
 
 static int lanes_on_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *known)
 {
@@ -38,7 +13,7 @@ static int lanes_on_socket(CURL *easy, curl_socket_t fd, int what, void *context
     if (what != CURL_POLL_REMOVE) {
         events = ((what & CURL_POLL_IN) != 0 ? (uint32_t)EPOLLIN : 0u) |
                  ((what & CURL_POLL_OUT) != 0 ? (uint32_t)EPOLLOUT : 0u);
-        note_lane(lane->lanes, fd, lane->number);
+        socket_watch_set_owner(lane->lanes->sockets, fd, (uint8_t)(lane->number + 1));
     }
     socket_watch_want(lane->lanes->sockets, fd, events);
     return 0;
@@ -120,7 +95,6 @@ void lanes_destroy(Lanes *lanes)
     for (unsigned i = 0; i < lanes->n; i++) {
         (void)curl_multi_cleanup(lanes->lane[i].multi);
     }
-    free(lanes->lane_of);
     *lanes = (Lanes){.n = 0};
 }
 
@@ -176,9 +150,9 @@ void lanes_event(Lanes *lanes, int fd, uint32_t events)
     int mask = ((events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
                ((events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
                ((events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0);
-    uint8_t number = (size_t)fd < lanes->n_descriptors ? lanes->lane_of[fd] : NO_LANE;
-    if (number != NO_LANE) {
-        act(&lanes->lane[number], fd, mask);
+    uint8_t owner = socket_watch_owner(lanes->sockets, fd);
+    if (owner > 0) {
+        act(&lanes->lane[owner - 1], fd, mask);
         return;
     }
     for (unsigned i = 0; i < lanes->n; i++) {

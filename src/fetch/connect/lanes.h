@@ -33,10 +33,8 @@ typedef struct Lane {
 } Lane;
 
 struct Lanes {
-    SocketWatch *sockets; /* borrowed */
-    uint8_t *lane_of;     /* by descriptor; owned */
-    size_t n_descriptors;
-    size_t kept; /* connections */
+    SocketWatch *sockets; /* borrowed; knows which lane each belongs to */
+    size_t kept;          /* connections */
     unsigned n;
     Lane *first_touched; /* in this order they are asked for ended transfers */
     Lane *last_touched;

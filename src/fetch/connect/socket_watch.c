@@ -90,6 +90,19 @@ void socket_watch_want(SocketWatch *watch, int fd, uint32_t events)
     }
 }
 
+void socket_watch_set_owner(SocketWatch *watch, int fd, uint8_t owner)
+{
+    SocketState *state = socket_watch_state_of(watch, fd);
+    if (state != NULL) {
+        state->owner = owner;
+    }
+}
+
+uint8_t socket_watch_owner(const SocketWatch *watch, int fd)
+{
+    return (size_t)fd < watch->n ? watch->states[fd].owner : 0;
+}
+
 bool socket_watch_wants(SocketWatch *watch, int fd)
 {
     SocketState *state = (size_t)fd < watch->n ? &watch->states[fd] : NULL;

@@ -22,6 +22,7 @@
 typedef struct SocketState {
     uint8_t wanted;     /* EPOLLIN, EPOLLOUT: what libcurl waits for */
     uint8_t registered; /* what epoll waits for; 0 = it does not know the socket */
+    uint8_t owner;      /* of a socket that is open, as the caller counts them; 0 = not known */
 } SocketState;
 
 typedef struct SocketWatch {
@@ -39,6 +40,9 @@ void socket_watch_opened(SocketWatch *watch, int fd);
 void socket_watch_closed(SocketWatch *watch, int fd);
 /* From now on events (EPOLLIN, EPOLLOUT; 0 = nothing) are waited for. */
 void socket_watch_want(SocketWatch *watch, int fd, uint32_t events);
+/* Whom events of the socket are for; without memory it is not known. */
+void socket_watch_set_owner(SocketWatch *watch, int fd, uint8_t owner);
+uint8_t socket_watch_owner(const SocketWatch *watch, int fd);
 /* Whether libcurl waits for an event that epoll has reported. If not, the socket is taken out of
  * epoll. */
 bool socket_watch_wants(SocketWatch *watch, int fd);

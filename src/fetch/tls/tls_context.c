@@ -187,17 +187,24 @@ static int tls_context_refuse(int verified, X509_STORE_CTX *chain)
     return 0;
 }
 
+/* A host's name, or its address without the brackets. */
+static const char *bare_name(const char *name, char bare[NAME_BYTES])
+{
+    size_t length = strlen(name);
+    if (length <= 2 || length >= NAME_BYTES || name[0] != '[') {
+        return name;
+    }
+    memcpy(bare, name + 1, length - 2);
+    bare[length - 2] = '\0';
+    return bare;
+}
+
 /* The certificate must be the host's. */
 static void expect_name(SSL *ssl, const char *name)
 {
     char bare[NAME_BYTES];
-    size_t length = strlen(name);
     X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
-    if (length > 2 && length < sizeof bare && name[0] == '[') {
-        memcpy(bare, name + 1, length - 2);
-        bare[length - 2] = '\0';
-        name = bare;
-    }
+    name = bare_name(name, bare);
     X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     if (X509_VERIFY_PARAM_set1_ip_asc(param, name) != 1 &&
         X509_VERIFY_PARAM_set1_host(param, name, 0) != 1) {
@@ -501,16 +508,10 @@ const char *tls_version_name(uint16_t version)
 static bool is_for(X509 *certificate, const char *hostname)
 {
     char bare[NAME_BYTES];
-    size_t length = strlen(hostname);
-    if (length > 2 && length < sizeof bare && hostname[0] == '[') {
-        memcpy(bare, hostname + 1, length - 2);
-        bare[length - 2] = '\0';
-        hostname = bare;
-        length -= 2;
-    }
+    hostname = bare_name(hostname, bare);
     return X509_check_ip_asc(certificate, hostname, 0) == 1 ||
-           X509_check_host(certificate, hostname, length, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS,
-                           NULL) == 1;
+           X509_check_host(certificate, hostname, 0, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS, NULL) ==
+               1;
 }
 
 static TlsVerdict verdict_of(const SSL *ssl, X509 *certificate, const char *hostname)
