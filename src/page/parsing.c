@@ -210,7 +210,7 @@ static Result parsing_take(ParsingThread *self, MonoTime deadline)
     size_t n_large = 0;
     thread_step("waiting");
     Result rc = queue_pop(&parsing->queue, items, BATCH, &n, deadline);
-    for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
+    for (size_t i = 0; i < n; i++) { /* none, unless rc is RESULT_OK */
         if (parsing_is_large(items[i])) {
             items[n_large++] = items[i];
         } else {
@@ -290,12 +290,12 @@ Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archiv
         free(parsing);
         return rc;
     }
-    for (unsigned i = 0; rc == RESULT_OK && i < atomic_load(&parsing->n_wanted); i++) {
+    for (unsigned i = 0; i < atomic_load(&parsing->n_wanted); i++) {
         rc = make_parser(parsing, &parsing->threads[i]);
-    }
-    if (rc != RESULT_OK) {
-        parsing_delete(parsing);
-        return rc;
+        if (rc != RESULT_OK) {
+            parsing_delete(parsing);
+            return rc;
+        }
     }
     *out = parsing;
     return RESULT_OK;
@@ -349,14 +349,14 @@ static Result start_thread(Parsing *parsing, unsigned place)
 
 Result parsing_start(Parsing *parsing)
 {
-    Result rc = RESULT_OK;
-    for (unsigned i = 0; i < atomic_load(&parsing->n_wanted) && rc == RESULT_OK; i++) {
-        rc = start_thread(parsing, i);
+    for (unsigned i = 0; i < atomic_load(&parsing->n_wanted); i++) {
+        Result rc = start_thread(parsing, i);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    if (rc == RESULT_OK) {
-        parsing->spare.parsing = parsing;
-        rc = thread_start(&parsing->spare.thread, "parse-spare", spare_main, &parsing->spare);
-    }
+    parsing->spare.parsing = parsing;
+    Result rc = thread_start(&parsing->spare.thread, "parse-spare", spare_main, &parsing->spare);
     parsing->started = rc == RESULT_OK;
     return rc;
 }
@@ -375,15 +375,16 @@ static void clear_places(Parsing *parsing)
 
 static Result tend(Parsing *parsing)
 {
-    Result rc = RESULT_OK;
     clear_places(parsing);
-    for (unsigned i = 0; i < THREADS_MAX && rc == RESULT_OK; i++) {
+    for (unsigned i = 0; i < THREADS_MAX; i++) {
         bool missing = atomic_load(&parsing->n_running) < atomic_load(&parsing->n_wanted);
-        if (missing && !parsing->threads[i].thread.started) {
-            rc = start_thread(parsing, i);
+        bool is_free = !parsing->threads[i].thread.started;
+        Result rc = missing && is_free ? start_thread(parsing, i) : RESULT_OK;
+        if (rc != RESULT_OK) {
+            return rc;
         }
     }
-    return rc;
+    return RESULT_OK;
 }
 
 Result parsing_change(Parsing *parsing, const ParsingOptions *options)

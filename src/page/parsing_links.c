@@ -134,6 +134,16 @@ static bool is_trap(const Config *config, const PageLink *link)
            trap_repeats(path, length, (unsigned)config->limits_repeated_segments);
 }
 
+/* What is asked of parser->target, a URL that the page links to. */
+static FilterInput parsing_links_input(const Parser *parser, const ParsedPage *page)
+{
+    const FetchRequest *request = &page->fetch->request;
+    return (FilterInput){.url = &parser->target,
+                         .source = parser->source.href == NULL ? NULL : &parser->source,
+                         .has_depth = true,
+                         .depth = request->depth + (request->has_page ? 1u : 0u)};
+}
+
 static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *link)
 {
     const Filters *filters = parser->filters;
@@ -141,11 +151,7 @@ static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *
         url_parse(&parser->target, NULL, link->url, link->length) != RESULT_OK) {
         return false;
     }
-    FilterInput input = {.url = &parser->target,
-                         .source = parser->source.href == NULL ? NULL : &parser->source,
-                         .has_depth = true,
-                         .depth = page->fetch->request.depth +
-                                  (page->fetch->request.has_page ? 1u : 0u)};
+    FilterInput input = parsing_links_input(parser, page);
     return !filters_pass(filters, HOOK_SCHEDULE, &input, parser->scratch);
 }
 
@@ -234,11 +240,7 @@ static float promise(Parser *parser, const ParsedPage *page, const PageLink *lin
     if (rules == NULL || url_parse(&parser->target, NULL, link->url, link->length) != RESULT_OK) {
         return 1.0f;
     }
-    FilterInput input = {.url = &parser->target,
-                         .source = parser->source.href == NULL ? NULL : &parser->source,
-                         .has_depth = true,
-                         .depth = page->fetch->request.depth +
-                                  (page->fetch->request.has_page ? 1u : 0u)};
+    FilterInput input = parsing_links_input(parser, page);
     if (link->text != NULL) {
         input.anchor = link->text->anchor;
         input.anchor_length = link->text->anchor_length;
