@@ -159,11 +159,13 @@ Result file_replace(const char *path, const void *bytes, size_t n)
     return file_sync_folder(file_path(&folder, "%.*s", length, slash == NULL ? "." : path));
 }
 
-Result file_write(int fd, const void *bytes, size_t n)
+/* Where the descriptor stands, or at a place. */
+static Result file_put(int fd, const void *bytes, size_t n, const uint64_t *at)
 {
     const char *from = bytes;
     for (size_t done = 0; done < n;) {
-        ssize_t put = write(fd, from + done, n - done);
+        ssize_t put = at == NULL ? write(fd, from + done, n - done)
+                                 : pwrite(fd, from + done, n - done, (off_t)(*at + done));
         if (put == 0 || (put < 0 && errno != EINTR)) {
             return put == 0 ? RESULT_FULL : result_of_errno(errno);
         }
@@ -172,17 +174,14 @@ Result file_write(int fd, const void *bytes, size_t n)
     return RESULT_OK;
 }
 
+Result file_write(int fd, const void *bytes, size_t n)
+{
+    return file_put(fd, bytes, n, NULL);
+}
+
 Result file_write_at(int fd, const void *bytes, size_t n, uint64_t at)
 {
-    const char *from = bytes;
-    for (size_t done = 0; done < n;) {
-        ssize_t put = pwrite(fd, from + done, n - done, (off_t)(at + done));
-        if (put == 0 || (put < 0 && errno != EINTR)) {
-            return put == 0 ? RESULT_FULL : result_of_errno(errno);
-        }
-        done += put > 0 ? (size_t)put : 0;
-    }
-    return RESULT_OK;
+    return file_put(fd, bytes, n, &at);
 }
 
 Result file_read_at(int fd, void *bytes, size_t n, uint64_t at)
@@ -209,17 +208,19 @@ Result file_sync_folder(const char *path)
 Result file_copy(int from, uint64_t at, uint64_t n, int to)
 {
     char piece[PIECE_BYTES];
-    Result rc = RESULT_OK;
-    for (ssize_t got = 1; rc == RESULT_OK && n > 0 && got > 0;) {
+    for (ssize_t got = 1; n > 0 && got > 0;) {
         got = pread(from, piece, n < sizeof piece ? (size_t)n : sizeof piece, (off_t)at);
         if (got < 0) {
             return result_of_errno(errno);
         }
-        rc = file_write(to, piece, (size_t)got);
+        Result rc = file_write(to, piece, (size_t)got);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
         at += (uint64_t)got;
         n -= (uint64_t)got;
     }
-    return rc;
+    return RESULT_OK;
 }
 
 Result file_walk(const char *path, Result (*visit)(void *context, const char *name), void *context)

@@ -55,15 +55,16 @@ Result lanes_init(Lanes *lanes, SocketWatch *sockets, size_t kept_connections)
     size_t wanted = kept_connections / LANES_CONNECTIONS + 1;
     unsigned n = wanted < LANES_MOST ? (unsigned)wanted : LANES_MOST;
     *lanes = (Lanes){.sockets = sockets, .kept = kept_connections};
-    Result rc = RESULT_OK;
-    while (rc == RESULT_OK && lanes->n < n) {
+    for (; lanes->n < n; lanes->n++) {
         Lane *lane = &lanes->lane[lanes->n];
         *lane = (Lane){.lanes = lanes, .number = (uint8_t)lanes->n};
         lanes->due[lanes->n] = MONO_NEVER;
-        rc = open_lane(lane, (long)((kept_connections + n - 1) / n));
-        lanes->n += rc == RESULT_OK;
+        Result rc = open_lane(lane, (long)((kept_connections + n - 1) / n));
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc;
+    return RESULT_OK;
 }
 
 void lanes_keep(Lanes *lanes, size_t kept_connections)

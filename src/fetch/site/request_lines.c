@@ -84,15 +84,16 @@ Result request_lines_common(struct curl_slist **list, const char *user_agent, co
 Result request_lines_secrets(struct curl_slist **list, const Credentials *credentials,
                              const char *url, size_t *n)
 {
-    Result rc = RESULT_OK;
     size_t place = 0;
     const char *line = NULL;
-    while (rc == RESULT_OK &&
-           (line = credentials_next(credentials, url, strlen(url), &place)) != NULL) {
-        rc = request_lines_add(list, line);
-        *n += rc == RESULT_OK;
+    while ((line = credentials_next(credentials, url, strlen(url), &place)) != NULL) {
+        Result rc = request_lines_add(list, line);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        *n += 1;
     }
-    return rc;
+    return RESULT_OK;
 }
 
 Result request_lines_signature(struct curl_slist **list, const Signer *signer, const char *url)

@@ -230,16 +230,18 @@ static Result classify_process_exchange(ClassifyProcess *process, const Buffer *
                                         Buffer *answers, MonoTime deadline)
 {
     Exchange exchange = {.questions = questions, .answers = answers};
-    Result rc = RESULT_OK;
     buffer_reset(answers);
-    while (rc == RESULT_OK && exchange.n_lines < n) {
+    while (exchange.n_lines < n) {
         int64_t ms = mono_ms_between(mono_now(), deadline);
         int wait_ms =
             (int)bounds_int64(ms + 1, 1, 60000); /* poll's unit; never before the deadline */
-        rc = ms <= 0 ? RESULT_TIMEOUT : exchange_some(process, &exchange, wait_ms);
+        Result rc = ms <= 0 ? RESULT_TIMEOUT : exchange_some(process, &exchange, wait_ms);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
     bool too_many = exchange.n_lines > n || exchange.line_start < answers->length;
-    return rc == RESULT_OK && too_many ? RESULT_LIMIT : rc;
+    return too_many ? RESULT_LIMIT : RESULT_OK;
 }
 
 #define PAUSE_MS      1000
@@ -351,19 +353,23 @@ static Result classifier_ask(Classifier *classifier, void *const *pages, size_t 
     Result rc = classifier->process.pid == 0 ? start_process(classifier) : RESULT_OK;
     buffer_reset(&classifier->questions);
     buffer_reset(&classifier->answers);
-    for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    for (size_t i = 0; i < n; i++) {
         const ParsedPage *page = pages[i];
         rc = buffer_append(&classifier->questions, page->verdict.question,
                            page->verdict.question_length);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    if (rc == RESULT_OK) {
-        thread_step("waiting for answers");
-        MonoTime start = mono_now();
-        rc = classify_process_exchange(&classifier->process, &classifier->questions, n,
-                                       &classifier->answers,
-                                       mono_add_ms(start, classifier->options.timeout_ms));
-        stats_add(&classifier->stats->classify_us, (uint64_t)(mono_now().ns - start.ns) / 1000);
-    }
+    thread_step("waiting for answers");
+    MonoTime start = mono_now();
+    rc = classify_process_exchange(&classifier->process, &classifier->questions, n,
+                                   &classifier->answers,
+                                   mono_add_ms(start, classifier->options.timeout_ms));
+    stats_add(&classifier->stats->classify_us, (uint64_t)(mono_now().ns - start.ns) / 1000);
     return rc;
 }
 

@@ -204,21 +204,21 @@ Result ip_range_parse(const char *text, size_t length, IpRange *range)
 Result ip_ranges_parse(IpRanges *ranges, const char *list, Buffer *error)
 {
     *ranges = (IpRanges){.ranges = NULL, .n_ranges = 0};
-    Result rc = RESULT_OK;
-    for (size_t length = 0; rc == RESULT_OK && ascii_next_word(&list, &length, ", \t");) {
+    for (size_t length = 0; ascii_next_word(&list, &length, ", \t");) {
         IpRange range = {.prefix = 0};
-        rc = ip_range_parse(list, length, &range);
+        Result rc = ip_range_parse(list, length, &range);
         if (rc != RESULT_OK) {
             (void)buffer_printf(error, "'%.*s' is not an address or prefix such as 127.0.0.0/8",
                                 (int)length, list);
-            break;
+        } else {
+            rc = array_add(&ranges->ranges, &ranges->n_ranges, sizeof range, &range);
         }
-        rc = array_add(&ranges->ranges, &ranges->n_ranges, sizeof range, &range);
+        if (rc != RESULT_OK) {
+            ip_ranges_destroy(ranges);
+            return rc;
+        }
     }
-    if (rc != RESULT_OK) {
-        ip_ranges_destroy(ranges);
-    }
-    return rc;
+    return RESULT_OK;
 }
 
 void ip_ranges_destroy(IpRanges *ranges)

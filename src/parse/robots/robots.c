@@ -806,7 +806,6 @@ static Result take_rule(Robots *robots, Scan *scan)
 Result robots_add_tdm(Robots *robots, const char *text, size_t length)
 {
     Scan scan = {.at = text, .end = text + (length > ROBOTS_MAX_BYTES ? ROBOTS_MAX_BYTES : length)};
-    Result rc = RESULT_OK;
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
         scan.at += 3;
     }
@@ -816,9 +815,12 @@ Result robots_add_tdm(Robots *robots, const char *text, size_t length)
     if (!robots_tdm_take(&scan, '[')) {
         return RESULT_INVALID;
     }
-    while (rc == RESULT_OK && !robots_tdm_take(&scan, ']')) {
-        rc = take_rule(robots, &scan);
+    while (!robots_tdm_take(&scan, ']')) {
+        Result rc = take_rule(robots, &scan);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
         (void)robots_tdm_take(&scan, ',');
     }
-    return rc;
+    return RESULT_OK;
 }

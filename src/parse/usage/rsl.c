@@ -293,8 +293,11 @@ Result rsl_read(const char *text, size_t length, const RslReader *reader, RslSin
                                  XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
     Result rc = rsl.xml == NULL ? RESULT_MEMORY : RESULT_OK;
     int more = 0;
-    while (rc == RESULT_OK && (more = xmlTextReaderRead(rsl.xml)) == 1) {
+    while ((more = xmlTextReaderRead(rsl.xml)) == 1) { /* -1: there is no reader */
         rc = rsl_take_node(&rsl, xmlTextReaderNodeType(rsl.xml));
+        if (rc != RESULT_OK) {
+            break;
+        }
     }
     if (rc == RESULT_OK && (more != 0 || !rsl.is_rsl)) {
         rc = RESULT_INVALID;
