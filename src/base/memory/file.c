@@ -231,10 +231,13 @@ Result file_walk(const char *path, Result (*visit)(void *context, const char *na
     if (folder == NULL) {
         return result_of_errno(errno);
     }
-    while (rc == RESULT_OK && (entry = readdir(folder)) != NULL) {
+    while ((entry = readdir(folder)) != NULL) {
         struct stat info;
         if (fstatat(dirfd(folder), entry->d_name, &info, 0) == 0 && S_ISREG(info.st_mode)) {
             rc = visit(context, entry->d_name);
+        }
+        if (rc != RESULT_OK) {
+            break;
         }
     }
     (void)closedir(folder);

@@ -325,7 +325,7 @@ static Result credentials_read_lines(Credentials *credentials, FILE *file, Buffe
     unsigned number = 0;
     Result rc = RESULT_OK;
     ssize_t length = 0;
-    while (rc == RESULT_OK && (length = getline(&line, &capacity, file)) >= 0) {
+    while ((length = getline(&line, &capacity, file)) >= 0) {
         number++;
         while (length > 0 && strchr("\r\n \t", line[length - 1]) != NULL) {
             line[--length] = '\0';
@@ -342,6 +342,9 @@ static Result credentials_read_lines(Credentials *credentials, FILE *file, Buffe
                                 why.length > 0 ? buffer_string(&why) : "has a zero byte");
         }
         buffer_destroy(&why);
+        if (rc != RESULT_OK) {
+            break;
+        }
     }
     if (rc == RESULT_OK && ferror(file) != 0) {
         rc = RESULT_IO;

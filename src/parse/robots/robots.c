@@ -269,7 +269,7 @@ static Result robots_read_lines(Robots *robots, const char *body, size_t length,
     bool has_agent = false;
     Result rc = RESULT_OK;
     robots_reader_init(&reader, body, length);
-    while (rc == RESULT_OK && !*is_named && robots_reader_next(&reader, &line)) {
+    while (!*is_named && robots_reader_next(&reader, &line)) {
         switch (line.kind) {
         case ROBOTS_LINE_AGENT:
             *is_named = other.length > 0 && robots_names_agent(&line, other);
@@ -305,6 +305,9 @@ static Result robots_read_lines(Robots *robots, const char *body, size_t length,
             break;
         case ROBOTS_LINE_FILE:
         case ROBOTS_LINE_OTHER:
+            break;
+        }
+        if (rc != RESULT_OK) {
             break;
         }
     }

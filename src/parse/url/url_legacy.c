@@ -342,16 +342,17 @@ static Result append_iso_2022_jp(Encoding *encoding, Url *out, uint32_t c)
         state = JP_KANJI;
     }
     if (n == 0) {
-        Result rc =
-            encoding->state == JP_KANJI ? switch_japanese(encoding, out, JP_ASCII) : RESULT_OK;
-        return rc == RESULT_OK ? append_reference(out, c) : rc;
+        state = encoding->state == JP_KANJI ? JP_ASCII : encoding->state;
     }
     bool control = c == 0x0E || c == 0x0F || c == 0x1B;
     Result rc = switch_japanese(encoding, out, state);
     if (rc != RESULT_OK) {
         return rc;
     }
-    return control ? append_reference(out, 0xFFFD) : append_bytes(out, bytes, n);
+    if (n == 0 || control) {
+        return append_reference(out, n == 0 ? c : 0xFFFD);
+    }
+    return append_bytes(out, bytes, n);
 }
 
 static Result append_char(Encoding *encoding, Url *out, uint32_t c)
@@ -376,10 +377,13 @@ Result url_legacy_append(Url *out, const char *query, size_t length, const char 
     }
     const char *end = query + length;
     Result rc = RESULT_OK;
-    while (query < end && rc == RESULT_OK) {
+    while (query < end) {
         rc = append_char(&state, out, url_utf8_next(&query));
         if (rc == RESULT_OK && out->length > URL_MAX_BYTES) {
             rc = RESULT_LIMIT;
+        }
+        if (rc != RESULT_OK) {
+            break;
         }
     }
     if (rc == RESULT_OK) {
