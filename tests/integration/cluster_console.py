@@ -112,7 +112,7 @@ def changes(report, agents, console):
     report.check("ctl set of what must agree: once", said.returncode == 0 and "== agent" not in said.stdout and
                  f"{AGENTS} agents were told" in said.stdout, said.stdout + said.stderr)
     said = console("ctl", "get", "politeness.host_delay")
-    report.check("ctl get: each agent's", said.stdout.count("1s") == AGENTS, said.stdout + said.stderr)
+    report.check("ctl get: each agent's", said.stdout.count("= 1s") == AGENTS, said.stdout + said.stderr)
     said = console("ctl", "rotate")
     report.check("ctl rotate: at each", said.returncode == 0 and said.stdout.count("== agent") == AGENTS,
                  said.stdout + said.stderr)
