@@ -14,8 +14,7 @@ static char digit(uint32_t value, Base64Kind kind)
 Result base64_append(Buffer *text, const void *data, size_t length, Base64Kind kind)
 {
     const uint8_t *bytes = data;
-    Result rc = RESULT_OK;
-    for (size_t i = 0; rc == RESULT_OK && i < length; i += 3) {
+    for (size_t i = 0; i < length; i += 3) {
         size_t n = length - i < 3 ? length - i : 3;
         uint32_t group = (uint32_t)bytes[i] << 16;
         group |= n > 1 ? (uint32_t)bytes[i + 1] << 8 : 0;
@@ -23,9 +22,12 @@ Result base64_append(Buffer *text, const void *data, size_t length, Base64Kind k
         char four[4] = {digit(group >> 18, kind), digit(group >> 12, kind), '=', '='};
         four[2] = n > 1 ? digit(group >> 6, kind) : '=';
         four[3] = n > 2 ? digit(group, kind) : '=';
-        rc = buffer_append(text, four, kind == BASE64_URL ? n + 1 : sizeof four);
+        Result rc = buffer_append(text, four, kind == BASE64_URL ? n + 1 : sizeof four);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc;
+    return RESULT_OK;
 }
 
 Result base64_read(Buffer *bytes, const char *text, size_t length, Base64Kind kind)

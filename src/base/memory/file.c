@@ -35,11 +35,13 @@ Result file_read_rest(FILE *file, Buffer *out)
 {
     char piece[PIECE_BYTES];
     size_t n = 0;
-    Result rc = RESULT_OK;
-    while (rc == RESULT_OK && (n = fread(piece, 1, sizeof piece, file)) > 0) {
-        rc = buffer_append(out, piece, n);
+    while ((n = fread(piece, 1, sizeof piece, file)) > 0) {
+        Result rc = buffer_append(out, piece, n);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc == RESULT_OK && ferror(file) != 0 ? RESULT_IO : rc;
+    return ferror(file) != 0 ? RESULT_IO : RESULT_OK;
 }
 
 Result file_read(const char *path, Buffer *out)

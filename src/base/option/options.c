@@ -74,12 +74,18 @@ Result options_init(Options *options, const OptionSpec *specs, size_t n_specs, v
     options->origins = calloc(n_specs, sizeof *options->origins);
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     Result rc = options->texts == NULL || options->origins == NULL ? RESULT_MEMORY : RESULT_OK;
-    for (size_t i = 0; i < n_specs && rc == RESULT_OK; i++) {
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    for (size_t i = 0; i < n_specs; i++) {
         OptionValue parsed = {0};
         rc = option_parse(&specs[i], specs[i].standard, &parsed, &error);
         if (rc == RESULT_OK) {
             rc = options_assign(options, i, &parsed, specs[i].standard, specs[i].standard,
                                 "default");
+        }
+        if (rc != RESULT_OK) {
+            break;
         }
     }
     if (rc == RESULT_INVALID) {
@@ -320,15 +326,17 @@ size_t options_take(Options *options, const Options *fresh, OptionMayChange may_
 
 Result options_copy(Options *options, const Options *from)
 {
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < from->n_specs && rc == RESULT_OK; i++) {
+    for (size_t i = 0; i < from->n_specs; i++) {
         const void *field = (const char *)from->values + from->specs[i].offset;
         OptionValue value = option_read(&from->specs[i], field);
         const char *text =
             from->specs[i].type == OPTION_TEXT ? *(char *const *)field : from->texts[i];
-        rc = options_assign(options, i, &value, text, from->texts[i], from->origins[i]);
+        Result rc = options_assign(options, i, &value, text, from->texts[i], from->origins[i]);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc == RESULT_OK ? options_copy_sites(options, from) : rc;
+    return options_copy_sites(options, from);
 }
 
 /* ---- printing ---- */
@@ -458,14 +466,14 @@ size_t options_drop_site(Options *options, const char *pattern, const OptionSpec
 Result options_copy_sites(Options *options, const Options *from)
 {
     Options copy = {.specs = NULL};
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < from->n_sites && rc == RESULT_OK; i++) {
+    for (size_t i = 0; i < from->n_sites; i++) {
         const OptionSite *site = &from->sites[i];
-        rc = add_site(&copy.sites, &copy.n_sites, site->pattern, site->text, site->origin, site);
-    }
-    if (rc != RESULT_OK) {
-        options_free_sites(&copy);
-        return rc;
+        Result rc =
+            add_site(&copy.sites, &copy.n_sites, site->pattern, site->text, site->origin, site);
+        if (rc != RESULT_OK) {
+            options_free_sites(&copy);
+            return rc;
+        }
     }
     options_free_sites(options);
     options->sites = copy.sites;
@@ -540,8 +548,7 @@ void options_site_values(const Options *options, const char *host, void *values)
 Result options_pick_identity(Options *options, const char *name, Buffer *error)
 {
     bool is_there = false;
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < options->n_identities && rc == RESULT_OK; i++) {
+    for (size_t i = 0; i < options->n_identities; i++) {
         const OptionSite *line = &options->identities[i];
         const OptionSpec *spec = &options->specs[line->spec];
         const char *origin = options->origins[line->spec];
@@ -555,13 +562,16 @@ Result options_pick_identity(Options *options, const char *name, Buffer *error)
                                 spec->section, spec->key, origin, name, line->origin);
             return RESULT_INVALID;
         }
-        rc = options_set_row(options, line->spec, line->text, line->origin, error);
+        Result rc = options_set_row(options, line->spec, line->text, line->origin, error);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
     if (!is_there) {
         (void)buffer_printf(error, "there is no section [identity \"%s\"]", name);
         return RESULT_INVALID;
     }
-    return rc;
+    return RESULT_OK;
 }
 
 void options_site_apply(const Options *options, const OptionSite *site, void *values)
