@@ -252,18 +252,24 @@ static Result check_headers(const char *text, Buffer *error)
     return RESULT_OK;
 }
 
+/* Says which file cannot be used, and why. why is destroyed. */
+static Result check_file(Result rc, const char *path, Buffer *why, Buffer *error)
+{
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "%s: %s", path,
+                            why->length > 0 ? buffer_string(why) : result_name(rc));
+    }
+    buffer_destroy(why);
+    return rc;
+}
+
 static Result check_credentials(const char *path, Buffer *error)
 {
     Credentials *credentials = NULL;
     Buffer why = {.limit = BUFFER_NO_LIMIT};
     Result rc = *path == '\0' ? RESULT_OK : credentials_read(&credentials, path, &why);
-    if (rc != RESULT_OK) {
-        (void)buffer_printf(error, "%s: %s", path,
-                            why.length > 0 ? buffer_string(&why) : result_name(rc));
-    }
-    buffer_destroy(&why);
     credentials_delete(credentials);
-    return rc;
+    return check_file(rc, path, &why, error);
 }
 
 /* fetch.tls_verify, for all or for a site, needs certificates to trust. */
@@ -327,13 +333,8 @@ static Result check_key(const char *path, Buffer *error)
     SigningKey *key = NULL;
     Buffer why = {.limit = BUFFER_NO_LIMIT};
     Result rc = *path == '\0' ? RESULT_OK : signing_key_read(&key, path, &why);
-    if (rc != RESULT_OK) {
-        (void)buffer_printf(error, "%s: %s", path,
-                            why.length > 0 ? buffer_string(&why) : result_name(rc));
-    }
-    buffer_destroy(&why);
     signing_key_delete(key);
-    return rc;
+    return check_file(rc, path, &why, error);
 }
 
 static Result check_port_map(const char *text, Buffer *error)

@@ -292,14 +292,6 @@ static bool text_places_take_line(void *context, const CdxjEntry *entry)
     return !places->failed;
 }
 
-static int text_places_compare(const void *a, const void *b)
-{
-    const TextPlace *x = a;
-    const TextPlace *y = b;
-    int order = (x->file > y->file) - (x->file < y->file);
-    return order != 0 ? order : (x->offset > y->offset) - (x->offset < y->offset);
-}
-
 Result text_places_find(TextPlaces *places, const char *directory, const TextJobs *jobs,
                         const TextChoice *choice)
 {
@@ -310,9 +302,8 @@ Result text_places_find(TextPlaces *places, const char *directory, const TextJob
         return RESULT_MEMORY;
     }
     Result rc = cdxj_walk(directory, text_places_take_line, places);
-    if (places->n > 0) {
-        qsort(places->places, places->n, sizeof *places->places, text_places_compare);
-    }
+    array_sort(places->places, places->n, sizeof *places->places, ARRAY_KEY(TextPlace, file),
+               ARRAY_KEY(TextPlace, offset));
     return places->failed ? RESULT_MEMORY : rc;
 }
 

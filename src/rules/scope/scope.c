@@ -149,34 +149,27 @@ ScopeRule scope_rule(const Scope *scope, const char *url, size_t length)
     return scope_rule_of(scope, url, length, 'L');
 }
 
+static const struct {
+    const char *name;
+    Refusal refusal;
+} scope_rules[] = {[SCOPE_IN] = {"", REFUSALS},
+                   [SCOPE_LENGTH] = {"scope.max_url_length", REFUSED_LENGTH},
+                   [SCOPE_PORT] = {"scope.ports", REFUSED_PORT},
+                   [SCOPE_EXCLUDED] = {"scope.exclude_domains", REFUSED_SCOPE},
+                   [SCOPE_DOMAINS] = {"scope.domains", REFUSED_SCOPE},
+                   [SCOPE_STAY] = {"scope.stay", REFUSED_SCOPE},
+                   [SCOPE_REJECTED] = {"scope.reject_regex", REFUSED_SCOPE},
+                   [SCOPE_NOT_ACCEPTED] = {"scope.accept_regex", REFUSED_SCOPE},
+                   [SCOPE_FORGOTTEN] = {"ragno forget", REFUSED_DENIED}};
+
 Refusal scope_rule_refusal(ScopeRule rule)
 {
-    static const Refusal refusals[] = {[SCOPE_IN] = REFUSALS,
-                                       [SCOPE_LENGTH] = REFUSED_LENGTH,
-                                       [SCOPE_PORT] = REFUSED_PORT,
-                                       [SCOPE_EXCLUDED] = REFUSED_SCOPE,
-                                       [SCOPE_DOMAINS] = REFUSED_SCOPE,
-                                       [SCOPE_STAY] = REFUSED_SCOPE,
-                                       [SCOPE_REJECTED] = REFUSED_SCOPE,
-                                       [SCOPE_NOT_ACCEPTED] = REFUSED_SCOPE,
-                                       [SCOPE_FORGOTTEN] = REFUSED_DENIED};
-    return refusals[rule];
+    return scope_rules[rule].refusal;
 }
 
 const char *scope_rule_name(ScopeRule rule)
 {
-    static const char *const names[] = {
-        [SCOPE_IN] = "",
-        [SCOPE_LENGTH] = "scope.max_url_length",
-        [SCOPE_PORT] = "scope.ports",
-        [SCOPE_EXCLUDED] = "scope.exclude_domains",
-        [SCOPE_DOMAINS] = "scope.domains",
-        [SCOPE_STAY] = "scope.stay",
-        [SCOPE_REJECTED] = "scope.reject_regex",
-        [SCOPE_NOT_ACCEPTED] = "scope.accept_regex",
-        [SCOPE_FORGOTTEN] = "ragno forget",
-    };
-    return names[rule];
+    return scope_rules[rule].name;
 }
 
 bool scope_excludes_host(const Scope *scope, const char *name, size_t length)
