@@ -803,8 +803,9 @@ static void options_ini_line(IniFile *file, char *line)
         return;
     }
     if (start > line && file->key.length > 0) { /* it goes on with the value before it */
-        (void)buffer_append_char(&file->value, ' ');
-        (void)buffer_append_string(&file->value, start); /* its error sticks */
+        if (buffer_printf(&file->value, " %s", start) != RESULT_OK) {
+            file->result = RESULT_MEMORY;
+        }
     } else if (*start == '[') {
         options_ini_open(file, start + 1);
     } else {
