@@ -21,6 +21,11 @@ import threading
 import time
 import traceback
 
+# A job in the background ignores these, and what it starts would, too: tests send them.
+for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, _usual)
+
 OUT = os.environ.get("OUT", "build/release")
 FULL = os.environ.get("FULL", "") not in ("", "0")
 BOUND_S = (int(os.environ.get("BOUND", "0")) or 600) - 20  # before tests/run ends the test
