@@ -26,6 +26,7 @@ each 200 pages). Those that are not named are not run; with KEEP=DIR one can be 
 when all that it needs is there.
 """
 import collections
+import fcntl
 import itertools
 import json
 import os
@@ -67,13 +68,17 @@ class Browser:
         self.folder = tempfile.mkdtemp()
         to_child, self.write = os.pipe()
         self.read, from_child = os.pipe()
-        for descriptor in (to_child, from_child):
-            os.set_inheritable(descriptor, True)
-        command = ["sh", "-c", f'exec "$0" "$@" 3<&{to_child} 4>&{from_child}', BROWSER, "--headless", "--no-sandbox",
+        command = [BROWSER, "--headless", "--no-sandbox",
                    "--remote-debugging-pipe", "--disable-gpu", f"--user-data-dir={self.folder}",
                    f"--host-resolver-rules=MAP *:80 127.0.0.1:{port}", "about:blank"]
+
+        def hand_over():  # a shell's redirections take no descriptor above 9
+            ends = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 64) for descriptor in (to_child, from_child)]
+            for number, end in enumerate(ends, 3):
+                os.dup2(end, number)
+                os.close(end)
         self.process = subprocess.Popen(command, close_fds=False, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        start_new_session=True)
+                                        start_new_session=True, preexec_fn=hand_over)
         os.close(to_child)
         os.close(from_child)
         self.number, self.buffer, self.events = 0, b"", []
@@ -88,7 +93,10 @@ class Browser:
 
     def next(self):
         while b"\0" not in self.buffer:
-            self.buffer += os.read(self.read, 1 << 20)
+            more = os.read(self.read, 1 << 20)
+            if not more:
+                raise RuntimeError("the browser has ended")
+            self.buffer += more
         line, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(line)
 
