@@ -35,6 +35,9 @@ size_t warc_compression_stem(const char *name, WarcCompression *compression);
 static inline bool warc_compression_begins(WarcCompression compression, const char *bytes,
                                            uint64_t left)
 {
+    if (bytes == NULL) { /* an empty file, mapped */
+        return false;
+    }
     return compression == WARC_GZIP ? left >= 3 && memcmp(bytes, "\x1f\x8b\x08", 3) == 0
                                     : left >= 4 && memcmp(bytes, "\x28\xb5\x2f\xfd", 4) == 0;
 }
