@@ -85,6 +85,7 @@ typedef struct Parser {
         takes_requisites; /* what a browser lacks for this page is followed, whatever embeds says */
     PageLink *listed;     /* links of the document, for its description */
     size_t n_listed;
+    size_t listed_capacity;
     uint64_t n_told;      /* links in the document, all of them */
     DecodeStatus decoded; /* how the kept part of this page was decoded */
     LongPage *long_page;  /* NULL until there is one */
@@ -93,6 +94,7 @@ typedef struct Parser {
     DedupScratch dedup;
     SeenLinks seen; /* links of this page */
     KeptLink *kept;
+    size_t kept_capacity;
     size_t n_kept;
     size_t n_dates;         /* entries that have lastmod_s */
     bool has_feed;          /* one of them is a LINK_FEED */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/array.h"
 #include "parse/host/authority.h"
 #include "parse/trap/trap.h"
 
@@ -278,20 +277,45 @@ static const PageLink *without_userinfo(Parser *parser, const PageLink *link)
 
 /* ---- what is kept ---- */
 
-/* Keeps a copy. False: there is no memory for it. */
-static bool parsing_links_keep(Parser *parser, const PageLink *link, float score, uint8_t hop,
-                               bool in_page)
+/* A copy that lives as long as the page. NULL without memory. */
+static const PageLink *copy_link(Parser *parser, const PageLink *link)
 {
     PageLink *copy = arena_alloc(&parser->arena, sizeof *copy);
     char *url = arena_copy(&parser->arena, link->url, link->length);
-    KeptLink kept = {.link = copy, .score = score, .hop = hop, .in_page = in_page};
-    if (copy == NULL || url == NULL ||
-        array_add(&parser->kept, &parser->n_kept, sizeof kept, &kept) != RESULT_OK) {
-        return false;
+    if (copy == NULL || url == NULL) {
+        return NULL;
     }
     *copy = *link;
     copy->text = NULL; /* which lives no longer than the link */
     copy->url = url;
+    return copy;
+}
+
+static bool parsing_links_has_room(Parser *parser)
+{
+    if (parser->n_kept < parser->kept_capacity) {
+        return true;
+    }
+    size_t capacity = parser->kept_capacity == 0 ? 256 : parser->kept_capacity * 2;
+    KeptLink *kept = realloc(parser->kept, capacity * sizeof *kept);
+    if (kept == NULL) {
+        return false;
+    }
+    parser->kept = kept;
+    parser->kept_capacity = capacity;
+    return true;
+}
+
+/* Keeps a copy. False: there is no memory for it. */
+static bool parsing_links_keep(Parser *parser, const PageLink *link, float score, uint8_t hop,
+                               bool in_page)
+{
+    const PageLink *copy = parsing_links_has_room(parser) ? copy_link(parser, link) : NULL;
+    if (copy == NULL) {
+        return false;
+    }
+    parser->kept[parser->n_kept++] =
+        (KeptLink){.link = copy, .score = score, .hop = hop, .in_page = in_page};
     parser->n_uncounted += !counts(parser, link);
     parser->has_feed = parser->has_feed || link->kind == LINK_FEED;
     return true;
@@ -537,11 +561,19 @@ static void list_link(Parser *parser, const PageLink *link)
     if (parser->arena.used_bytes > parser->arena.limit_bytes / 2) {
         return; /* the rest is for the links that are followed */
     }
-    PageLink copy = *link;
-    copy.url = arena_copy(&parser->arena, link->url, link->length);
-    if (copy.url != NULL) {
-        (void)array_add(&parser->listed, &parser->n_listed, sizeof copy, &copy);
+    if (parser->n_listed == parser->listed_capacity) {
+        size_t capacity = parser->listed_capacity == 0 ? 256 : parser->listed_capacity * 2;
+        PageLink *listed = realloc(parser->listed, capacity * sizeof *listed);
+        if (listed == NULL) {
+            return;
+        }
+        parser->listed = listed;
+        parser->listed_capacity = capacity;
     }
+    PageLink *copy = &parser->listed[parser->n_listed];
+    *copy = *link;
+    copy->url = arena_copy(&parser->arena, link->url, link->length);
+    parser->n_listed += copy->url != NULL;
 }
 
 static void take_link(void *context, const PageLink *link, unsigned robots)
