@@ -24,7 +24,8 @@
  *     needed, only that clocks run equally fast within LEASE_DRIFT.
  *  2. An arbiter grants an address again when it was released, or when so much time has passed
  *     that the last fetch has ended in any case (lease_busy_ms). What is granted while it still
- *     rests begins after the rest, which the holder counts from the answer on.
+ *     rests begins after the rest, which the holder counts from the answer on. (The model of 3 has
+ *     no such early grants; tests/sim has.)
  *  3. (doc/spec/leases.pml has all of this as a model.) An arbiter grants nothing while it does not
  * know the cluster table to be the newest (confirm_ms), and nothing for lease_rest_ms after it
  * began or was given the address by a table, since it does not know what was granted before. One

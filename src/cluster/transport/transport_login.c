@@ -1,6 +1,7 @@
 #include "cluster/transport/transport_login.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <netdb.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
@@ -126,7 +127,12 @@ Result login_read(Login *login, const char *path, Buffer *error)
     }
     (void)setvbuf(file, NULL, _IONBF, 0);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    int code = ferror(file) != 0 ? errno : 0;
     (void)fclose(file);
+    if (code != 0) {
+        (void)buffer_printf(error, "%s: %s", path, strerror(code));
+        return RESULT_IO;
+    }
     if (!transport_login_read_words(login, text)) {
         (void)buffer_printf(error,
                             "%s: expected 'user NAME PASSWORD', 'token TOKEN', "

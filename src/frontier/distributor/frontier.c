@@ -110,7 +110,7 @@ void mailbox_close(Mailbox *mailbox)
 
 /* ---- Frontier notice ---- */
 
-#define LEASE_BEGIN_NS INT64_C(32000000)
+#define LEASE_BEGIN_NS INT64_C(32000000) /* leases begin at multiples of it, if not at once */
 
 /* RESULT_MEMORY; RESULT_CLOSED after the end. */
 static Result post_copy(Mailbox *mailbox, const void *notice, size_t size, MonoTime by)

@@ -116,10 +116,11 @@ static unsigned redirect_chain_length(Batch *batch, const PageRef *page)
 static unsigned embed_chain_length(Batch *batch, const PageRef *page)
 {
     unsigned most = (unsigned)batch->options->config.scope_embed_hops;
+    unsigned steps = most + (unsigned)batch->options->config.fetch_max_redirects + 1;
     unsigned embeds = 0;
     Buffer url = {.limit = BUFFER_NO_LIMIT};
     PageRef ref = *page;
-    for (unsigned n = 1; (ref.hop == 'E' || ref.hop == 'R') && embeds <= most; n++) {
+    for (unsigned n = 1; (ref.hop == 'E' || ref.hop == 'R') && embeds <= most && n <= steps; n++) {
         embeds = ref.hop == 'E' ? n : embeds;
         uint64_t from = ref.linked_from;
         buffer_reset(&url);

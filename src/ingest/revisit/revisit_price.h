@@ -33,6 +33,7 @@ typedef struct HostFloor {
     float price;
 } HostFloor;
 
+/* The pages of a sample, and what is worked out of them. */
 typedef struct RevisitSample {
     FreqPlaced placed[REVISIT_PRICE_SAMPLE];
     FreqSeen seen[REVISIT_PRICE_SAMPLE]; /* what the visits of these have found, as they are read */

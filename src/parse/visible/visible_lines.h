@@ -65,7 +65,8 @@ void visible_lines_leave(VisibleLines *lines);
  *
  * What: positions, in bytes of the text as it is written. A mark begins before the line breaks that
  * are owed; visible_marks_trim makes it begin at its text.
- * Owns: arrays, whose memory the next page has. Each has a bound; what is beyond it has no mark.
+ * Owns: arrays, which each page fills anew (array.h). Each has a bound; what is beyond it has no
+ * mark.
  * Threads: belongs to one thread.
  * Errors: none: without memory there are fewer marks, and failed is set. */
 

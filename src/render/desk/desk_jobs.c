@@ -122,7 +122,11 @@ static int64_t turns_cpu_ms(const Turns *turns, uint32_t host, uint64_t page, Tu
         return turns_trial_ms(turns);
     }
     if (place == TURN_HOPEFUL) {
-        static const int64_t trials[HOPES] = {1, 1, 2, 4, 0, 1}; /* 0: all of it */
+        static const int64_t trials[HOPES] = {[HOPE_NONE] = 1,
+                                              [HOPE_TRIAL] = 1,
+                                              [HOPE_TWICE] = 2,
+                                              [HOPE_FOURFOLD] = 4,
+                                              [HOPE_OVER] = 1}; /* HOPE_ALL: all of it */
         int64_t n = trials[turns_hope(turns, host)];
         return n == 0 ? turns->most_ms : turns_part(turns, n * turns_trial_ms(turns));
     }
