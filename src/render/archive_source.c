@@ -391,11 +391,12 @@ void archive_source_cookies(ArchiveSource *source, const char *url, ArchiveVisit
     if (rc == RESULT_OK) {
         rc = warc_reader_open_in(&reader, source->directory, capture.filename);
     }
-    for (unsigned i = 0; i < 2 && rc == RESULT_OK; i++) { /* the request follows its answer */
-        if (i == 0) {
-            warc_reader_seek(reader, capture.offset);
-        }
+    if (rc == RESULT_OK) {
+        warc_reader_seek(reader, capture.offset);
         rc = warc_reader_next(reader, &record);
+    }
+    if (rc == RESULT_OK) {
+        rc = warc_reader_next(reader, &record); /* the request follows its answer */
     }
     if (rc == RESULT_OK && record.type == WARC_REQUEST && record.uri.length == length &&
         memcmp(record.uri.bytes, url, record.uri.length) == 0) {

@@ -389,20 +389,18 @@ enum { FD_IN, FD_TO, FD_FROM, FD_OUT, FD_HEARD, FD_TOLD, FD_NULL, FD_COUNT };
 
 static Result browser_make_pipes(int fds[FD_COUNT])
 {
-    Result rc = RESULT_OK;
     for (size_t i = 0; i < FD_COUNT; i++) {
         fds[i] = -1;
     }
-    for (size_t i = FD_IN; i < FD_NULL && rc == RESULT_OK; i += 2) {
+    for (size_t i = FD_IN; i < FD_NULL; i += 2) {
         if (pipe2(fds + i, O_CLOEXEC) != 0) {
             return result_of_errno(errno);
         }
         fds[i] = browser_fd_beyond(fds[i]);
         fds[i + 1] = browser_fd_beyond(fds[i + 1]);
-        rc = fds[i] < 0 || fds[i + 1] < 0 ? RESULT_LIMIT : RESULT_OK;
-    }
-    if (rc != RESULT_OK) {
-        return rc;
+        if (fds[i] < 0 || fds[i + 1] < 0) {
+            return RESULT_LIMIT;
+        }
     }
     fds[FD_NULL] = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (fds[FD_NULL] < 0 || fcntl(fds[FD_TO], F_SETFL, O_NONBLOCK) != 0 ||

@@ -309,10 +309,13 @@ Result devtools_call(Devtools *devtools, MonoTime deadline, JsonValue *result)
     int64_t number = devtools->number;
     MonoTime look = mono_add_ms(mono_now(), DEVTOOLS_LOOK_MS);
     Result rc = devtools_send(devtools);
-    while (rc == RESULT_OK) {
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    for (;;) {
         rc = devtools_next_watched(devtools, deadline, &look, &message);
         if (rc != RESULT_OK) {
-            break;
+            return rc;
         }
         if (!json_read_member(message, "id", &member)) {
             devtools->listener(devtools->context, message);
@@ -324,7 +327,6 @@ Result devtools_call(Devtools *devtools, MonoTime deadline, JsonValue *result)
             return done ? RESULT_OK : RESULT_INVALID;
         }
     }
-    return rc;
 }
 
 /* ---- what it takes ---- */

@@ -368,9 +368,11 @@ Result page_verdict_tell(uint32_t signs, Buffer *out)
                                         "little text",
                                         "few links"};
     bool has_more = false;
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < sizeof words / sizeof *words && rc == RESULT_OK; i++) {
-        rc = (signs & 1u << i) != 0 ? verdict_say(out, &has_more, words[i]) : RESULT_OK;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        Result rc = (signs & 1u << i) != 0 ? verdict_say(out, &has_more, words[i]) : RESULT_OK;
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc == RESULT_OK && !has_more ? buffer_append_string(out, "text and links") : rc;
+    return has_more ? RESULT_OK : buffer_append_string(out, "text and links");
 }

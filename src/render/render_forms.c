@@ -108,7 +108,10 @@ bool render_form_of(const char *page, const char *requisite, Buffer *form)
     size_t before = form->length;
     bool has_hole = false;
     Result rc = buffer_append(form, requisite, (size_t)(at - requisite));
-    while (*at != '\0' && rc == RESULT_OK && form->length - before < RENDER_FORM_BYTES) {
+    if (rc != RESULT_OK) {
+        return false;
+    }
+    while (*at != '\0' && form->length - before < RENDER_FORM_BYTES) {
         unsigned i = at == requisite ? FORMS_PIECES : form_piece_at(at, pieces, n);
         if (i == FORMS_PIECES) {
             rc = buffer_append_char(form, *at++);
@@ -117,28 +120,34 @@ bool render_form_of(const char *page, const char *requisite, Buffer *form)
             at += pieces[i].length;
             has_hole = true;
         }
+        if (rc != RESULT_OK) {
+            return false;
+        }
     }
-    return rc == RESULT_OK && *at == '\0' && has_hole;
+    return *at == '\0' && has_hole;
 }
 
 bool render_form_fill(const RenderForm *form, const char *page, Buffer *requisite)
 {
     FormPiece pieces[FORMS_PIECES];
     unsigned n = form_pieces(page, pieces);
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < form->length && rc == RESULT_OK; i++) {
-        if (form->text[i] != FORMS_HOLE) {
-            rc = buffer_append_char(requisite, form->text[i]);
-            continue;
+    for (size_t i = 0; i < form->length; i++) {
+        const char *bytes = form->text + i;
+        size_t length = 1;
+        if (*bytes == FORMS_HOLE) {
+            i++;
+            size_t piece = i < form->length ? (size_t)(form->text[i] - 'A') : n;
+            if (piece >= n) {
+                return false;
+            }
+            bytes = pieces[piece].bytes;
+            length = pieces[piece].length;
         }
-        i++;
-        size_t piece = i < form->length ? (size_t)(form->text[i] - 'A') : n;
-        if (piece >= n) {
+        if (buffer_append(requisite, bytes, length) != RESULT_OK) {
             return false;
         }
-        rc = buffer_append(requisite, pieces[piece].bytes, pieces[piece].length);
     }
-    return rc == RESULT_OK;
+    return true;
 }
 
 bool render_form_is_good(const RenderForm *form)
@@ -213,7 +222,7 @@ Result render_forms_note(Buffer *list, const char *form, size_t length, char sig
     bool is_full = n >= RENDER_FORMS;
     Result rc = RESULT_OK;
     buffer_init(&next, FORMS_LIST);
-    for (const char *at = buffer_string(list); rc == RESULT_OK && render_forms_next(&at, &each);) {
+    for (const char *at = buffer_string(list); render_forms_next(&at, &each);) {
         if (form_is(&each, form, length)) {
             form_count(&each, sign);
         } else if (!is_known && is_full && each.seen < RENDER_FORM_LEAST) {
@@ -221,8 +230,11 @@ Result render_forms_note(Buffer *list, const char *form, size_t length, char sig
             continue;
         }
         rc = form_write(&next, &each);
+        if (rc != RESULT_OK) {
+            goto done;
+        }
     }
-    if (rc == RESULT_OK && !is_known && !is_full && sign == '+') {
+    if (!is_known && !is_full && sign == '+') {
         each = (RenderForm){.seen = 1, .text = form, .length = length};
         rc = form_write(&next, &each);
     }
@@ -230,6 +242,7 @@ Result render_forms_note(Buffer *list, const char *form, size_t length, char sig
         buffer_reset(list);
         rc = buffer_append(list, buffer_string(&next), next.length);
     }
+done:
     buffer_destroy(&next);
     return rc;
 }

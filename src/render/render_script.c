@@ -158,19 +158,20 @@ static const char script_scroll[] =
 static Result script_append(Buffer *out, const char *script, const char *word, int64_t number)
 {
     size_t length = strlen(word);
-    Result rc = RESULT_OK;
-    for (const char *at = script; rc == RESULT_OK;) {
-        const char *found = strstr(at, word);
+    for (;;) {
+        const char *found = strstr(script, word);
         if (found == NULL) {
-            return buffer_append_string(out, at);
+            return buffer_append_string(out, script);
         }
-        rc = buffer_append(out, at, (size_t)(found - at));
+        Result rc = buffer_append(out, script, (size_t)(found - script));
         if (rc == RESULT_OK) {
             rc = buffer_printf(out, "(%" PRId64 ")", number);
         }
-        at = found + length;
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        script = found + length;
     }
-    return rc;
 }
 
 Result render_script_start(Buffer *out, int64_t offset_ms)

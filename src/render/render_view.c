@@ -56,14 +56,17 @@ static void view_doors(RenderView *view, const char *told, size_t length)
 static Result view_open_section(Buffer *document, const char *url)
 {
     Result rc = buffer_append_string(document, "<section data-ragno-frame=\"");
-    for (const char *c = url; rc == RESULT_OK && *c != '\0'; c++) {
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    for (const char *c = url; *c != '\0'; c++) {
         rc = strchr("\"<&", *c) != NULL ? buffer_printf(document, "&#%d;", *c)
                                         : buffer_append_char(document, *c);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    if (rc == RESULT_OK) {
-        rc = buffer_append_string(document, "\">");
-    }
-    return rc;
+    return buffer_append_string(document, "\">");
 }
 
 /* "CLOCK CUT REFUSED", a line feed, and the document. */

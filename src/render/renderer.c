@@ -207,16 +207,18 @@ static Result renderer_set_tab(Renderer *renderer)
         {"Target.setAutoAttach",
          {{"autoAttach", "true"}, {"waitForDebuggerOnStart", "false"}, {"flatten", "true"}}},
         {"Fetch.enable", {{"patterns", "[{\"urlPattern\": \"*\"}]"}}}};
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < sizeof commands / sizeof *commands && rc == RESULT_OK; i++) {
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         JsonWriter *json = devtools_begin(&renderer->devtools, commands[i].method);
         for (size_t k = 0; k < 3 && commands[i].parameters[k][0] != NULL; k++) {
             const char *value = commands[i].parameters[k][1];
             json_raw(json, commands[i].parameters[k][0], value, strlen(value));
         }
-        rc = renderer_tell(renderer);
+        Result rc = renderer_tell(renderer);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc;
+    return RESULT_OK;
 }
 
 static Result renderer_open_tab(Renderer *renderer)

@@ -386,8 +386,7 @@ static Result rendering_set_script(Rendering *rendering, MonoTime deadline)
 static Result rendering_set_cookies(Rendering *rendering)
 {
     const char *at = rendering->page->cookies == NULL ? "" : rendering->page->cookies;
-    Result rc = RESULT_OK;
-    while (*at != '\0' && rc == RESULT_OK) {
+    while (*at != '\0') {
         size_t length = strcspn(at, ";");
         size_t name = strcspn(at, "=;");
         if (name > 0 && name < length) {
@@ -395,12 +394,15 @@ static Result rendering_set_cookies(Rendering *rendering)
             json_text(json, "name", at, name);
             json_text(json, "value", at + name + 1, length - name - 1);
             json_string(json, "url", rendering->page->url);
-            rc = devtools_send(rendering->devtools);
+            Result rc = devtools_send(rendering->devtools);
+            if (rc != RESULT_OK) {
+                return rc;
+            }
         }
         at += length;
         at += strspn(at, "; ");
     }
-    return rc;
+    return RESULT_OK;
 }
 
 static Result rendering_navigate(Rendering *rendering, MonoTime deadline)
@@ -513,12 +515,10 @@ static Result rendering_watch(Rendering *rendering, MonoTime deadline)
 static Result rendering_scroll(Rendering *rendering, MonoTime deadline)
 {
     int64_t before = 0;
-    Result rc = RESULT_OK;
-    while (rendering->has_main && rc == RESULT_OK &&
-           rendering->out->n_scrolls < rendering->bounds->scrolls) {
+    while (rendering->has_main && rendering->out->n_scrolls < rendering->bounds->scrolls) {
         int64_t height = 0;
         MonoTime soon = mono_earlier(deadline, mono_add_ms(mono_now(), RENDERING_SCROLL_MS));
-        rc = render_view_scroll(&rendering->view, soon, &height);
+        Result rc = render_view_scroll(&rendering->view, soon, &height);
         if (rc == RESULT_TIMEOUT && rendering->out->end != RENDER_NOTHING) {
             return rc; /* it took too much */
         }
@@ -526,7 +526,7 @@ static Result rendering_scroll(Rendering *rendering, MonoTime deadline)
             return RESULT_OK;
         }
         if (rc != RESULT_OK || height <= before) {
-            break;
+            return rc;
         }
         before = height;
         rendering->out->n_scrolls++;
@@ -535,8 +535,11 @@ static Result rendering_scroll(Rendering *rendering, MonoTime deadline)
         if (rc == RESULT_OK) {
             rc = rendering_watch(rendering, deadline);
         }
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc;
+    return RESULT_OK;
 }
 
 /* A page that does not end: its script is stopped, and what there is of it is read, if it lets. */

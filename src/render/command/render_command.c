@@ -191,9 +191,8 @@ static bool render_command_judge(RenderCommand *command, const PageRef *page, Pa
 static Result render_command_piece(RenderCommand *command, MDB_txn *txn, uint64_t *next,
                                    uint64_t n_pages)
 {
-    Result rc = RESULT_OK;
     uint64_t end = *next + RENDER_COMMAND_PIECE < n_pages ? *next + RENDER_COMMAND_PIECE : n_pages;
-    for (; *next < end && rc == RESULT_OK; ++*next) {
+    for (; *next < end; ++*next) {
         PageRef page;
         PageVerdict verdict;
         bool wanted = false;
@@ -204,37 +203,40 @@ static Result render_command_piece(RenderCommand *command, MDB_txn *txn, uint64_
             !render_command_judge(command, &page, &verdict)) {
             continue;
         }
-        rc = render_way_consider(command->way, txn, *next, buffer_string(&command->text),
-                                 page_verdict_need(&verdict), verdict.weight, verdict.signs,
-                                 &wanted);
+        Result rc = render_way_consider(command->way, txn, *next, buffer_string(&command->text),
+                                        page_verdict_need(&verdict), verdict.weight, verdict.signs,
+                                        &wanted);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
         command->n_jobs += wanted;
     }
-    return rc;
+    return RESULT_OK;
 }
 
 /* Each piece is a transaction; a map that is too small for it grows, and it is done again. */
 static Result render_command_pick(RenderCommand *command)
 {
     MDB_txn *txn = NULL;
-    Result rc = RESULT_OK;
     uint64_t next = 0;
     uint64_t n_pages = 1;
-    while (rc == RESULT_OK && next < n_pages && atomic_load(&signal_seen) == 0) {
+    while (next < n_pages && atomic_load(&signal_seen) == 0) {
         uint64_t before = command->n_jobs;
         uint64_t from = next;
         if (page_db_txn_begin(command->db, false, &txn) != page_db_error_ok) {
             return RESULT_IO;
         }
         n_pages = page_db_n_pages(command->db, txn);
-        rc = render_command_piece(command, txn, &next, n_pages);
+        Result rc = render_command_piece(command, txn, &next, n_pages);
         rc = page_db_txn_end(command->db, txn, rc);
         if (rc == RESULT_FULL && page_db_grow(command->db) == page_db_error_ok) {
             command->n_jobs = before;
             next = from;
-            rc = RESULT_OK;
+        } else if (rc != RESULT_OK) {
+            return rc;
         }
     }
-    return rc;
+    return RESULT_OK;
 }
 
 /* ---- the run ---- */

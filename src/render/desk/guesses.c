@@ -151,7 +151,7 @@ static Result guesses_tell_lacking(const char *url, const Buffer *lacking, Buffe
     Result rc = RESULT_OK;
     buffer_init(&line, GUESSES_TEXT);
     buffer_init(&form, GUESSES_TEXT);
-    for (const char *at = buffer_string(lacking); *at != '\0' && rc == RESULT_OK;) {
+    for (const char *at = buffer_string(lacking); *at != '\0';) {
         size_t length = strcspn(at, "\n");
         buffer_reset(&line);
         buffer_reset(&form);
@@ -159,8 +159,12 @@ static Result guesses_tell_lacking(const char *url, const Buffer *lacking, Buffe
         if (rc == RESULT_OK && render_form_of(url, line.data, &form)) {
             rc = buffer_printf(lessons, "+%s\n", form.data);
         }
+        if (rc != RESULT_OK) {
+            goto done;
+        }
         at += length + (at[length] == '\n');
     }
+done:
     buffer_destroy(&line);
     buffer_destroy(&form);
     return rc;
@@ -170,7 +174,10 @@ Result guesses_tell(const Guesses *guesses, const char *url, const Buffer *lacki
                     bool was_asked, Buffer *lessons)
 {
     Result rc = end == GUESSES_ASKED ? RESULT_OK : guesses_tell_lacking(url, lacking, lessons);
-    for (unsigned i = 0; i < guesses->n && rc == RESULT_OK; i++) {
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    for (unsigned i = 0; i < guesses->n; i++) {
         const char *form = buffer_string(&guesses->forms) + guesses->list[i].form;
         int length = (int)strcspn(form, "\n");
         if (end == GUESSES_ASKED || was_asked) {
@@ -180,6 +187,9 @@ Result guesses_tell(const Guesses *guesses, const char *url, const Buffer *lacki
             rc = buffer_printf(lessons, "%c%.*s\n", guesses->list[i].was_asked ? '+' : '-', length,
                                form);
         }
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc;
+    return RESULT_OK;
 }

@@ -64,12 +64,17 @@ static Result desk_make_header(DeskPage *page, const RenderAnswer *answer)
     Result rc = buffer_append_string(&page->header, "HTTP/1.1 200 OK\r\nContent-Type: text/html; "
                                                     "charset=utf-8\r\n");
     bool is_read = http_header_parse(&header, answer->header, answer->header_length) == RESULT_OK;
-    while (rc == RESULT_OK && is_read &&
-           http_header_next_named(&header, "X-Robots-Tag", &position, &tag)) {
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    while (is_read && http_header_next_named(&header, "X-Robots-Tag", &position, &tag)) {
         rc = buffer_printf(&page->header, "X-Robots-Tag: %.*s\r\n", (int)tag.value_length,
                            tag.value);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc == RESULT_OK ? buffer_append_string(&page->header, "\r\n") : rc;
+    return buffer_append_string(&page->header, "\r\n");
 }
 
 /* What database and archive know of the page. RESULT_NOT_FOUND: its answer is not there. */
@@ -144,14 +149,20 @@ static Result desk_tell(DeskThread *self, const DeskPage *page)
         const Buffer *list;
     } lists[] = {{"rendered-lacking", &rendered->lacking},
                  {"rendered-refused", &rendered->refused}};
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        for (const char *line = buffer_string(lists[i].list); *line != '\0' && rc == RESULT_OK;) {
+        for (const char *line = buffer_string(lists[i].list); *line != '\0';) {
             size_t length = strcspn(line, "\n");
             rc = buffer_printf(&self->text, "%s: %.*s\r\n", lists[i].name, (int)length, line);
+            if (rc != RESULT_OK) {
+                return rc;
+            }
             line += length + (line[length] == '\n');
         }
     }
-    return rc;
+    return RESULT_OK;
 }
 
 static Result desk_tell_guesses(DeskThread *self, const DeskPage *page, Buffer *lessons)
@@ -264,13 +275,12 @@ static Result desk_render(DeskThread *self, DeskPage *page, int64_t *cpu_ms)
                        .cpu_ms = page->job.turn.cpu_ms,
                        .cookies = buffer_string(&page->cookies)};
     RenderSource source = {.ask = guesses_ask, .context = &self->guesses};
-    Result rc = RESULT_OK;
     bool is_lost = true;
     bool is_alone = false;
     unsigned left = what.cpu_ms < self->desk->renderer.bounds.cpu_ms ? 1 : DESK_TRIES;
-    while (left > 0 && rc == RESULT_OK && is_lost) {
+    while (left > 0 && is_lost) {
         uint64_t near = archive_source_near(self->source.archive);
-        rc = renderer_render(self->renderer, &what, &source, is_alone, &self->rendered);
+        Result rc = renderer_render(self->renderer, &what, &source, is_alone, &self->rendered);
         left -= !self->rendered.in_company;
         is_alone = is_alone || self->rendered.in_company;
         page->near = archive_source_near(self->source.archive) - near;
@@ -286,8 +296,11 @@ static Result desk_render(DeskThread *self, DeskPage *page, int64_t *cpu_ms)
         if (atomic_load(&self->desk->jobs.is_closed)) {
             return RESULT_CLOSED;
         }
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc;
+    return RESULT_OK;
 }
 
 /* A page that no browser sees now: it is passed by, or what it will lack is asked for before. */
@@ -478,13 +491,15 @@ Result render_desk_new(RenderDesk **out, const RenderDeskOptions *options, Buffe
 
 Result render_desk_start(RenderDesk *desk)
 {
-    Result rc = RESULT_OK;
-    for (unsigned i = 0; i < desk->n_threads && rc == RESULT_OK; i++) {
+    for (unsigned i = 0; i < desk->n_threads; i++) {
         char name[24];
         (void)snprintf(name, sizeof name, "render-%u", i);
-        rc = thread_start(&desk->threads[i].thread, name, desk_main, &desk->threads[i]);
+        Result rc = thread_start(&desk->threads[i].thread, name, desk_main, &desk->threads[i]);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc;
+    return RESULT_OK;
 }
 
 void render_desk_stop(RenderDesk *desk)

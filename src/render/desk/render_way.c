@@ -284,7 +284,7 @@ static Result way_add_stored(Batch *batch, WayLinks *all, const uint64_t *to, co
     bool is_new = false;
     buffer_init(&url, BUFFER_NO_LIMIT);
     Result rc = RESULT_OK;
-    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+    for (size_t i = 0; i < n; i++) {
         PageRef page;
         uint8_t kind = kinds == NULL ? 0 : kinds[i];
         if (link_kind_of_byte(kind) == LINK_RENDERED) {
@@ -292,15 +292,19 @@ static Result way_add_stored(Batch *batch, WayLinks *all, const uint64_t *to, co
         }
         rc = batch_result_of(batch, page_db_get(batch->store->db, batch->txn, to[i], &page, &url));
         if (rc != RESULT_OK) {
-            break;
+            goto done;
         }
         const char *copy = arena_copy(&batch->memory, url.data, url.length);
         if (copy == NULL) {
             rc = RESULT_MEMORY;
-            break;
+            goto done;
         }
         rc = way_add_link(all, copy, page.score, page.hop == 0 ? 'L' : page.hop, kind, &is_new);
+        if (rc != RESULT_OK) {
+            goto done;
+        }
     }
+done:
     buffer_destroy(&url);
     return rc;
 }
@@ -312,13 +316,19 @@ static Result way_add_rendered(Batch *batch, WayLinks *all, ParsedPage *page, ui
     if (rc == RESULT_OK) {
         rc = ingest_spell_links(batch, page, &links);
     }
-    for (size_t i = 0; i < page->links.n && rc == RESULT_OK; i++) {
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    for (size_t i = 0; i < page->links.n; i++) {
         bool is_new = false;
         uint8_t kind = (uint8_t)(LINK_RENDERED | link_flags_of_byte(page->links.kinds[i]) << 5);
         rc = way_add_link(all, links[i].url, links[i].score, page->links.hops[i], kind, &is_new);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
         *n_new += is_new;
     }
-    return rc;
+    return RESULT_OK;
 }
 
 /* Links, score and content of the page are those of its document, whose sketch takes the place of
@@ -405,14 +415,19 @@ static Result way_teach_forms(RenderWay *way, Batch *batch, const FetchResult *f
     if (rc == RESULT_OK) {
         rc = render_table_forms(way->table, batch->txn, shape, &list);
     }
-    for (const char *line = lessons; rc == RESULT_OK && *line != '\0';) {
+    if (rc != RESULT_OK) {
+        goto done;
+    }
+    for (const char *line = lessons; *line != '\0';) {
         size_t length = strcspn(line + 1, "\n");
         rc = render_forms_note(&list, line + 1, length, *line);
+        if (rc != RESULT_OK) {
+            goto done;
+        }
         line += length + 2;
     }
-    if (rc == RESULT_OK) {
-        rc = render_table_set_forms(way->table, batch->txn, shape, &list);
-    }
+    rc = render_table_set_forms(way->table, batch->txn, shape, &list);
+done:
     buffer_destroy(&list);
     return rc;
 }
