@@ -91,6 +91,12 @@ static void a_table_survives_its_bytes_and_no_other_does(void)
         (void)cluster_table_write(&table, &bytes);
     }
     CU_ASSERT_TRUE(same_table(&table, &again));
+    CU_ASSERT_TRUE(cluster_table_equal(&table, &again));
+    again.agents[4].seated = false;
+    CU_ASSERT_FALSE(cluster_table_equal(&table, &again));
+    again.agents[4].seated = true;
+    again.slots[9].to = 4;
+    CU_ASSERT_FALSE(cluster_table_equal(&table, &again));
     buffer_destroy(&bytes);
     cluster_table_destroy(&again);
     cluster_table_destroy(&table);

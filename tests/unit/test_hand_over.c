@@ -253,11 +253,10 @@ static void what_is_not_its_own_an_agent_sends_on(void)
     AckRange range;
     Via via;
     /* The finder has another table, in which agent 1 has everything that is not its own. */
-    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
-        ClusterSlot *owners = &w->agents[0].cluster.table.slots[slot];
-        owners->from = owners->to = owners->to == 0 ? 0 : 1;
-    }
-    w->agents[0].cluster.table.epoch = 7;
+    ClusterTable *other = &w->agents[0].cluster.table;
+    CU_ASSERT_EQUAL(cluster_table_move(other, 2, 1, SLOT_COUNT), RESULT_OK);
+    CU_ASSERT_EQUAL(cluster_table_settle(other, 2, 1), RESULT_OK);
+    other->epoch = 7;
     agents_fixture_seed(&w->agents[0], url_of(w, 0, "/"));
     agents_fixture_crawl(&w->agents[0], url_of(w, 0, "/"), url, 'L', 1);
     CU_ASSERT_EQUAL(agents_fixture_carry(&w->agents[0], &w->agents[1], 1, &range), 1);

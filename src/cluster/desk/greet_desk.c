@@ -240,15 +240,13 @@ bool greet_desk_heard(GreetDesk *desk, uint16_t agent, uint64_t session, uint64_
     return true;
 }
 
-uint16_t greet_desk_missing(const GreetDesk *desk)
+bool greet_desk_misses(const GreetDesk *desk)
 {
-    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
-        uint16_t agent = desk->link->table->slots[slot].from;
-        if (agent < desk->n && agent != desk->link->head.from &&
-            greet_desk_member(desk, agent)->greet.confirmed == 0 &&
-            greet_desk_has_started(desk, agent)) {
-            return agent;
+    for (uint32_t i = 0; i < desk->n; i++) {
+        if (i != desk->link->head.from && greet_desk_member(desk, i)->greet.confirmed == 0 &&
+            greet_desk_has_started(desk, i) && cluster_table_had(desk->link->table, (uint16_t)i)) {
+            return true;
         }
     }
-    return CLUSTER_NOBODY;
+    return false;
 }

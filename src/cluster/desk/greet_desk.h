@@ -65,5 +65,5 @@ bool greet_desk_may_take(GreetDesk *desk, uint16_t agent, uint64_t session, Mono
 void greet_desk_took(GreetDesk *desk, uint16_t agent, uint64_t taken);
 /* Whether a process's word that it has committed so many of our messages counts. */
 bool greet_desk_heard(GreetDesk *desk, uint16_t agent, uint64_t session, uint64_t taken);
-/* The first agent with hosts that has not greeted ours; CLUSTER_NOBODY: none. */
-uint16_t greet_desk_missing(const GreetDesk *desk);
+/* An agent that has hosts has not greeted ours (invariant 3). O(members). */
+bool greet_desk_misses(const GreetDesk *desk);

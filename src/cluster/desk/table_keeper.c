@@ -1,7 +1,5 @@
 #include "cluster/desk/table_keeper.h"
 
-#include <string.h>
-
 void table_keeper_init(TableKeeper *keeper, NodeLink *link, int64_t confirm_ms)
 {
     *keeper = (TableKeeper){.newest = false};
@@ -53,19 +51,6 @@ static TableNews table_keeper_put_back(TableKeeper *keeper, MonoTime now)
     return TABLE_NOTHING;
 }
 
-/* By the bytes that this program writes: what an older one wrote says the same otherwise. */
-static bool same_table(TableKeeper *keeper, const ClusterTable *seen)
-{
-    Buffer *bytes = node_link_blank(keeper->key.link);
-    Result rc = cluster_table_write(&keeper->table, bytes);
-    size_t ours = bytes->length;
-    if (rc == RESULT_OK) {
-        rc = cluster_table_write(seen, bytes);
-    }
-    return rc == RESULT_OK && bytes->length == 2 * ours &&
-           memcmp(bytes->data, bytes->data + ours, ours) == 0;
-}
-
 static TableNews table_keeper_compare(TableKeeper *keeper, ClusterTable *table, MonoTime now)
 {
     uint64_t newest =
@@ -74,7 +59,7 @@ static TableNews table_keeper_compare(TableKeeper *keeper, ClusterTable *table, 
         return table_keeper_put_back(keeper, now);
     }
     if (table->epoch == keeper->table.epoch) {
-        if (!same_table(keeper, table)) {
+        if (!cluster_table_equal(&keeper->table, table)) {
             return TABLE_TWO;
         }
         return mono_before(keeper->key.asked, keeper->settled) ? TABLE_NOTHING : TABLE_CONFIRMED;

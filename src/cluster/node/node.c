@@ -242,7 +242,7 @@ static void node_look(const Node *node, NodeSituation *situation)
         situation->accounts[unit].granted = node->limits.granted[unit];
     }
     /* What others have for an agent that has lost it may not be here yet. */
-    bool complete = greet_desk_missing(&node->greet) == CLUSTER_NOBODY;
+    bool complete = !greet_desk_misses(&node->greet);
     situation->end.idle = situation->end.idle && complete;
     situation->end.spent = node->limits.spent && complete;
     /* A fetch that is under way may come to nothing, and its page is left then. */
@@ -689,7 +689,7 @@ static void node_take_note(Node *node, NodeNote *note, MonoTime now)
         greet_desk_retold(&node->greet, note->agent);
         break;
     case NODE_MOVED:
-        if (greet_desk_missing(&node->greet) == CLUSTER_NOBODY) { /* what we have is complete */
+        if (!greet_desk_misses(&node->greet)) { /* what we have is complete */
             table_keeper_settle(&node->keeper, note->agent, now);
         }
         break;

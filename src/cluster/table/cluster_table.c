@@ -64,23 +64,15 @@ unsigned slot_of_name(const char *name)
 Result owners_of_table(Arbiters *arbiters, const ClusterTable *table)
 {
     *arbiters = (Arbiters){.n = 0};
-    bool *named = calloc(table->n_agents + 1u, sizeof *named);
     arbiters->agents = calloc(table->n_agents + 1u, sizeof *arbiters->agents);
-    if (named == NULL || arbiters->agents == NULL) {
-        free(named);
-        arbiters_destroy(arbiters);
+    if (arbiters->agents == NULL) {
         return RESULT_MEMORY;
     }
-    for (unsigned slot = 0; slot < SLOT_COUNT && table->n_agents > 0; slot++) {
-        named[table->slots[slot].from] = true;
-        named[table->slots[slot].to] = true;
-    }
     for (uint32_t i = 0; i < table->n_agents; i++) {
-        if (named[i]) {
+        if (cluster_table_has(table, (uint16_t)i)) {
             arbiters->agents[arbiters->n++] = (uint16_t)i;
         }
     }
-    free(named);
     return RESULT_OK;
 }
 
@@ -173,6 +165,20 @@ Result cluster_table_copy(ClusterTable *to, const ClusterTable *from)
     return RESULT_OK;
 }
 
+/* Invariant 5. */
+static void cluster_table_count(ClusterTable *table)
+{
+    for (uint32_t i = 0; i < table->n_agents; i++) {
+        table->agents[i].share = (ClusterShare){.owned = 0};
+    }
+    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
+        bool moving = cluster_slot_is_moving(table->slots[slot]);
+        table->agents[table->slots[slot].to].share.owned++;
+        table->agents[table->slots[slot].to].share.coming += moving;
+        table->agents[table->slots[slot].from].share.leaving += moving;
+    }
+}
+
 Result cluster_table_create(ClusterTable *table, const uint8_t uuid[CLUSTER_UUID_BYTES],
                             const char *psl, uint32_t agents)
 {
@@ -193,6 +199,7 @@ Result cluster_table_create(ClusterTable *table, const uint8_t uuid[CLUSTER_UUID
         uint16_t owner = (uint16_t)((uint64_t)slot * agents / SLOT_COUNT);
         fresh.slots[slot] = (ClusterSlot){owner, owner};
     }
+    cluster_table_count(&fresh);
     cluster_table_destroy(table);
     *table = fresh;
     return RESULT_OK;
@@ -224,6 +231,16 @@ Result cluster_table_write(const ClusterTable *table, Buffer *out)
     wire_put_runs(&writer, &cluster_agent, table->agents, table->n_agents);
     wire_put_runs(&writer, &cluster_slot, table->slots, SLOT_COUNT);
     return wire_seal(&writer);
+}
+
+bool cluster_table_equal(const ClusterTable *a, const ClusterTable *b)
+{
+    bool equal = wire_is_alike(&cluster_table, a, b) && a->n_agents == b->n_agents &&
+                 memcmp(a->slots, b->slots, sizeof a->slots) == 0;
+    for (uint32_t i = 0; equal && i < a->n_agents; i++) {
+        equal = wire_is_alike(&cluster_agent, &a->agents[i], &b->agents[i]);
+    }
+    return equal;
 }
 
 /* Invariant 2. */
@@ -274,6 +291,7 @@ Result cluster_table_read(ClusterTable *table, const void *bytes, size_t length)
         cluster_table_destroy(&fresh);
         return RESULT_DAMAGED;
     }
+    cluster_table_count(&fresh);
     cluster_table_destroy(table);
     *table = fresh;
     return RESULT_OK;
@@ -286,20 +304,15 @@ uint16_t cluster_table_owner_of_url(const ClusterTable *table, const char *url, 
     return cluster_table_owner(table, slot_of_url(url, length));
 }
 
-ClusterShare cluster_table_share(const ClusterTable *table, uint16_t agent)
-{
-    ClusterShare share = {.owned = 0};
-    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
-        bool from = table->slots[slot].from == agent;
-        bool to = table->slots[slot].to == agent;
-        share.owned += to;
-        share.leaving += from && !to;
-        share.coming += to && !from;
-    }
-    return share;
-}
-
 /* ---- changes ---- */
+
+/* What is changed is another table. */
+static Result cluster_table_step(ClusterTable *table)
+{
+    cluster_table_count(table);
+    table->epoch++;
+    return RESULT_OK;
+}
 
 /* Moves the first OWNED slot of `from`; false: it has none. */
 static bool move_one(ClusterTable *table, uint16_t from, uint16_t to)
@@ -342,11 +355,10 @@ Result cluster_table_add(ClusterTable *table, uint16_t *agent)
     uint16_t fresh = (uint16_t)table->n_agents;
     unsigned owners = 1;
     next.agents[fresh] = (ClusterAgent){.life = 1, .seated = true};
-    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
-        owned[table->slots[slot].to] += !cluster_slot_is_moving(table->slots[slot]);
-    }
     for (uint32_t i = 0; i < table->n_agents; i++) {
-        owners += cluster_table_share(table, (uint16_t)i).owned > 0;
+        ClusterShare share = cluster_table_share(table, (uint16_t)i);
+        owned[i] = share.owned - share.coming;
+        owners += share.owned > 0;
     }
     unsigned share = SLOT_COUNT / owners;
     while (share > 0 && take_from_most(&next, owned, fresh)) {
@@ -355,9 +367,8 @@ Result cluster_table_add(ClusterTable *table, uint16_t *agent)
     free(owned);
     free(table->agents);
     *table = next;
-    table->epoch++;
     *agent = fresh;
-    return RESULT_OK;
+    return cluster_table_step(table);
 }
 
 Result cluster_table_move(ClusterTable *table, uint16_t from, uint16_t to, unsigned n)
@@ -369,8 +380,7 @@ Result cluster_table_move(ClusterTable *table, uint16_t from, uint16_t to, unsig
     while (moved < n && move_one(table, from, to)) {
         moved++;
     }
-    table->epoch += moved > 0;
-    return moved > 0 ? RESULT_OK : RESULT_NOT_FOUND;
+    return moved > 0 ? cluster_table_step(table) : RESULT_NOT_FOUND;
 }
 
 Result cluster_table_move_slot(ClusterTable *table, unsigned slot, uint16_t to)
@@ -383,8 +393,7 @@ Result cluster_table_move_slot(ClusterTable *table, unsigned slot, uint16_t to)
         return RESULT_NOT_FOUND;
     }
     owners->to = to;
-    table->epoch++;
-    return RESULT_OK;
+    return cluster_table_step(table);
 }
 
 Result cluster_table_drain(ClusterTable *table, uint16_t agent)
@@ -417,8 +426,7 @@ Result cluster_table_drain(ClusterTable *table, uint16_t agent)
     if (!moved) {
         return least == agent ? RESULT_INVALID : RESULT_NOT_FOUND;
     }
-    table->epoch++;
-    return RESULT_OK;
+    return cluster_table_step(table);
 }
 
 Result cluster_table_restore(ClusterTable *table, uint16_t agent)
@@ -433,8 +441,7 @@ Result cluster_table_restore(ClusterTable *table, uint16_t agent)
             *owners = (ClusterSlot){.from = owners->to, .to = agent};
         }
     }
-    table->epoch++;
-    return RESULT_OK;
+    return cluster_table_step(table);
 }
 
 Result cluster_table_seat(ClusterTable *table, uint16_t agent, bool seated)
@@ -471,6 +478,5 @@ Result cluster_table_settle(ClusterTable *table, uint16_t from, uint16_t to)
             settled = true;
         }
     }
-    table->epoch += settled;
-    return settled ? RESULT_OK : RESULT_NOT_FOUND;
+    return settled ? cluster_table_step(table) : RESULT_NOT_FOUND;
 }

@@ -19,6 +19,8 @@
  *  2. from and to are numbers below n_agents.
  *  3. A table that does not decode, or breaks 2, is refused as a whole.
  *  4. The number of an agent is never used for another agent.
+ *  5. The share of each agent is what the slots say. It is counted when they change, because every
+ *     turn of an agent asks for some.
  * Source: MANY-MACHINES 1 and 7. */
 #pragma once
 
@@ -76,10 +78,18 @@ typedef struct ClusterSlot {
     uint16_t to;   /* the same number when it is OWNED */
 } ClusterSlot;
 
+/* Slots of an agent: that new URLs of are its own, and of which others have or get the rest. */
+typedef struct ClusterShare {
+    unsigned owned; /* or on their way to it */
+    unsigned leaving;
+    unsigned coming; /* of `owned` */
+} ClusterShare;
+
 typedef struct ClusterAgent {
     uint16_t life;    /* from 1 on */
     uint16_t claimed; /* the last life that a directory has; 0: none yet */
     bool seated;      /* it may be an arbiter (cluster/desk/watch_desk.h) */
+    ClusterShare share;
 } ClusterAgent;
 
 typedef struct ClusterTable {
@@ -103,6 +113,8 @@ Result cluster_table_create(ClusterTable *table, const uint8_t uuid[CLUSTER_UUID
 /* Appends the table's bytes, with a checksum; agents and slots that are alike and neighbours are
  * one run. */
 Result cluster_table_write(const ClusterTable *table, Buffer *out);
+/* Whether two tables have the same bytes. */
+bool cluster_table_equal(const ClusterTable *a, const ClusterTable *b);
 /* Replaces *table. RESULT_VERSION: another format; RESULT_DAMAGED: no table; RESULT_MEMORY. *table
  * is as before then. */
 Result cluster_table_read(ClusterTable *table, const void *bytes, size_t length);
@@ -118,17 +130,21 @@ static inline uint16_t cluster_table_owner(const ClusterTable *table, unsigned s
 }
 /* The same for a URL. */
 uint16_t cluster_table_owner_of_url(const ClusterTable *table, const char *url, size_t length);
-/* Slots of an agent: that new URLs of are its own, and of which others have or get the rest. */
-typedef struct ClusterShare {
-    unsigned owned; /* or on their way to it */
-    unsigned leaving;
-    unsigned coming; /* of `owned` */
-} ClusterShare;
-ClusterShare cluster_table_share(const ClusterTable *table, uint16_t agent);
+/* Of a number that no agent has: nothing. */
+static inline ClusterShare cluster_table_share(const ClusterTable *table, uint16_t agent)
+{
+    return agent < table->n_agents ? table->agents[agent].share : (ClusterShare){.owned = 0};
+}
 /* No directory has ever run as it. */
 static inline bool cluster_table_is_free(const ClusterTable *table, uint32_t agent)
 {
     return agent < table->n_agents && table->agents[agent].claimed == 0;
+}
+/* It has slots, or had those that are MOVING. */
+static inline bool cluster_table_had(const ClusterTable *table, uint16_t agent)
+{
+    ClusterShare share = cluster_table_share(table, agent);
+    return share.owned - share.coming + share.leaving > 0;
 }
 /* Any slot names it, on either side. */
 static inline bool cluster_table_has(const ClusterTable *table, uint16_t agent)
