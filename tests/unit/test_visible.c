@@ -583,6 +583,9 @@ static void the_cascade_decides(void)
          "(min-width:100px){i{display:none}}@media (width > 2000px) or (height < "
          "9000px){u{display:none}}</style><b>a</b><i>b</i><u>c</u>",
          "b"},
+        {"<style>@media (1280px >= width >= 1280px){b{display:none}}@media (1280px > width)"
+         "{i{display:none}}</style><b>a</b><i>b</i>",
+         "b"},
         {"<style media=print>b{display:none}</style><style media=screen>i{display:none}</style>"
          "<b>a</b><i>b</i>",
          "a"},
@@ -670,6 +673,28 @@ static void matching_has_a_bound(void)
     visible_reader_delete(reader);
 }
 
+/* Each bracket was a call of its own: a page could end the process. */
+static void brackets_of_media_queries_have_a_bound(void)
+{
+    VisibleReader *reader = new_reader(0);
+    Buffer text;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    (void)buffer_append_string(&text, "<style>@media ");
+    for (unsigned i = 0; i < 100000; i++) {
+        (void)buffer_append_string(&text, "(");
+    }
+    (void)buffer_append_string(&text, "{b{display:none}}</style><style>@media print");
+    for (unsigned i = 0; i < 100000; i++) {
+        (void)buffer_append_string(&text, " or print");
+    }
+    (void)buffer_append_string(&text, "{b{display:none}}</style><b>a</b>");
+    VisiblePage page;
+    CU_ASSERT_EQUAL(read_page(reader, text.data, text.length, NULL, &page), RESULT_OK);
+    CU_ASSERT(is_text(&page, "a"));
+    buffer_destroy(&text);
+    visible_reader_delete(reader);
+}
+
 static void markdown_is_what(const char *body, const char *expected, bool main_text)
 {
     VisibleReader *reader = NULL;
@@ -742,6 +767,7 @@ UNIT_MAIN(
     {"letters get another case", letters_get_another_case},
     {"linked sheets are loaded, with what they import", linked_sheets_are_loaded},
     {"matching selectors has a bound", matching_has_a_bound},
+    {"brackets of media queries have a bound", brackets_of_media_queries_have_a_bound},
     {"a page is Markdown", a_page_is_markdown},
     {"drawings and formulas have text", drawings_and_formulas_have_text},
     {"misnested tags close what a browser closes", misnested_tags_close_what_a_browser_closes},

@@ -13,6 +13,18 @@
 #define EM_PIXELS   16.0
 #define NAME_BYTES  12
 
+/* The text is cut into rules by sheet_find alone, which knows strings and brackets; what stands in
+ * between is read once, from front to back:
+ *
+ *   sheet_read_rules      rule after rule, p from one "}" to the next
+ *     |-- sheet_read_at_rule    @media and the like: a reader of its own for what is within
+ *     '-- sheet_read_rule       first the declarations: without one that counts, nothing is filed;
+ *           |                   then each selector, with `end` at the "{" meanwhile
+ *           '-- sheet_read_selector -> sheet_read_compound -> sheet_read_simple
+ *                                 ^------ sheet_read_selectors ------'  :is(), :not()
+ *
+ * Nothing is refused: what cannot be read costs its selector or its declaration, as in a browser.
+ * `failed` says that memory is short; then the sheet is thrown away as a whole. */
 typedef struct SheetReader {
     VisibleSheet *sheet;
     const char *p;
@@ -24,6 +36,7 @@ typedef struct SheetReader {
 
 /* ---- tokens ---- */
 
+/* A backslash counts unless a line feed follows; then it is no escape. */
 static bool sheet_is_name(const char *p, const char *end)
 {
     return p < end && (ascii_is_letter(*p) || ascii_is_digit(*p) || *p == '-' || *p == '_' ||
@@ -32,12 +45,11 @@ static bool sheet_is_name(const char *p, const char *end)
 
 static void sheet_skip_spaces(SheetReader *r)
 {
-    while (r->p < r->end && ascii_is_space(*r->p)) {
-        r->p++;
-    }
+    r->p = skip_class(r->p, r->end, SCAN_SPACE);
 }
 
-/* Undoes an escape at *p into out; it never becomes longer. */
+/* Undoes an escape at *p into out. The result must not be longer than the escape, because names are
+ * unescaped in place; one that would be ("\0" means U+FFFD, three bytes) is a question mark. */
 static char *sheet_take_escape(const char **p, const char *end, char *out)
 {
     Buffer bytes = {.limit = 8};
@@ -75,6 +87,8 @@ static HtmlSlice sheet_take_value(SheetReader *r)
     char quote = *r->p++;
     HtmlSlice value = {.bytes = r->p, .length = 0};
     char *out = (char *)(uintptr_t)r->p; /* the text is the sheet's own */
+    /* A string without its second quote goes on to the end of what this reader has, not of the
+     * line. */
     while (r->p < r->end && *r->p != quote) {
         if (*r->p == '\\' && r->p + 1 < r->end && r->p[1] != '\n') {
             out = sheet_take_escape(&r->p, r->end, out);
@@ -87,7 +101,9 @@ static HtmlSlice sheet_take_value(SheetReader *r)
     return value;
 }
 
-/* The first of these bytes from p on that stands in no string and no brackets, or end. */
+/* The first of these bytes from p on that stands in no string and no brackets, or end. A closing
+ * bracket too many is passed over. A NUL byte stops the search, too (strchr finds it in every
+ * list): callers go on behind the place, so it costs a rule at most. */
 static const char *sheet_find(const char *p, const char *end, const char *stops)
 {
     unsigned depth = 0;
@@ -116,6 +132,9 @@ static const char *sheet_find(const char *p, const char *end, const char *stops)
 
 /* ---- declarations ---- */
 
+/* Words that mean the same to text share a value. What is not here (`ruby`, `run-in`) is as if it
+ * were not declared, and the element keeps what HTML says of it. The values of a property must fit
+ * beside VISIBLE_FLEX and VISIBLE_INHERIT in a byte. */
 static const struct SheetValue {
     const char *name;
     VisibleProperty property;
@@ -187,6 +206,9 @@ static bool sheet_read_declaration(const char *p, const char *end, SheetDeclarat
     const char *bang = find_byte(value, end, '!');
     length = (size_t)(bang - value);
     ascii_trim(&value, &length);
+    /* "unset" is "inherit" where the property is inherited, else "initial". For display, float and
+     * position "inherit" would ask the parent for a box; that is so rare that the declaration does
+     * not count. */
     bool inherited =
         property == VISIBLE_HIDDEN || property == VISIBLE_WHITE || property == VISIBLE_CASE;
     bool is_initial = ascii_is(value, length, "initial");
@@ -205,7 +227,6 @@ static bool sheet_read_declaration(const char *p, const char *end, SheetDeclarat
     return false;
 }
 
-/* The next declaration of a block that counts; a rule within a rule is passed over. */
 bool visible_sheet_next_declaration(const char **p, const char *end, SheetDeclaration *declaration)
 {
     while (*p < end) {
@@ -245,6 +266,7 @@ static bool sheet_read_attribute(SheetReader *r, SheetSimple *simple)
     sheet_skip_spaces(r);
     simple->name = sheet_take_name(r);
     sheet_skip_spaces(r);
+    /* What stands behind the value ("i", "s") is passed over with the bracket. */
     if (r->p < r->end && strchr("=~|^$*", *r->p) != NULL) {
         simple->op = *r->p++;
         r->p += simple->op != '=' && r->p < r->end && *r->p == '=' ? 1 : 0;
@@ -257,7 +279,8 @@ static bool sheet_read_attribute(SheetReader *r, SheetSimple *simple)
     return simple->name.length > 0;
 }
 
-/* "2n+1", "odd", "3", up to the bracket. False: no such. */
+/* "2n+1", "odd", "3", up to the bracket. False: none of these. What is longer than NAME_BYTES is
+ * cut. */
 static bool sheet_read_nth(SheetReader *r, SheetSimple *simple)
 {
     char text[NAME_BYTES + 1] = "";
@@ -287,6 +310,8 @@ static bool sheet_read_nth(SheetReader *r, SheetSimple *simple)
     return *rest == '\0';
 }
 
+/* What is not here makes the selector one that never matches: pseudo-elements (::before), and what
+ * the header names. */
 static const struct SheetPseudo {
     const char *name;
     uint8_t kind;
@@ -315,7 +340,9 @@ static const struct SheetPseudo {
     {"not", SHEET_NOT, ""},
 };
 
-/* Behind the colon. False: a selector with it never matches. */
+/* Behind the colon. False: a selector with it never matches. Every way out leaves p somewhere
+ * within the selector; sheet_read_selectors and sheet_read_rule go on at the next comma from
+ * there. */
 static bool sheet_read_pseudo(SheetReader *r, SheetSimple *simple, uint32_t *specificity)
 {
     HtmlSlice name = sheet_take_name(r);
@@ -332,6 +359,7 @@ static bool sheet_read_pseudo(SheetReader *r, SheetSimple *simple, uint32_t *spe
     simple->kind = sheet_pseudos[i].kind;
     simple->name = (HtmlSlice){.bytes = sheet_pseudos[i].attribute,
                                .length = strlen(sheet_pseudos[i].attribute)};
+    /* ":first-child" is ":nth-child(0n+1)". */
     simple->b = 1;
     *specificity += 1u << 8;
     if (simple->kind == SHEET_ONE_OF || simple->kind == SHEET_NOT) {
@@ -341,13 +369,18 @@ static bool sheet_read_pseudo(SheetReader *r, SheetSimple *simple, uint32_t *spe
         r->nesting--;
         bool closed = r->p < r->end && *r->p == ')';
         r->p += closed ? 1 : 0;
+        /* Takes the place of the 1 << 8 of above. :is() and :not() weigh as the heaviest of their
+         * list, :where() nothing (Selectors 4, 17). An empty :is() is one that never matches;
+         * :not() of nothing that could match would match everything, and is not believed. */
         *specificity += (name.bytes[0] == 'w' ? 0 : most) - (1u << 8);
         return closed && (simple->list != 0 || simple->kind == SHEET_ONE_OF);
     }
     return !has_list || sheet_read_nth(r, simple);
 }
 
-/* One condition. False: a selector with it never matches. */
+/* One condition. False: a selector with it never matches. Specificity is three bytes: ids,
+ * classes and the like, tags. 256 classes in one selector count as an id; no page needs that
+ * many. */
 static bool sheet_read_simple(SheetReader *r, SheetSimple *simple, uint32_t *specificity)
 {
     char c = *r->p;
@@ -359,13 +392,12 @@ static bool sheet_read_simple(SheetReader *r, SheetSimple *simple, uint32_t *spe
         *specificity += c == '.' ? 1u << 8 : 1u << 16;
         return simple->name.length > 0;
     }
+    simple->op = 0;
     if (c == '[') {
         r->p++;
-        simple->op = 0;
         *specificity += 1u << 8;
         return sheet_read_attribute(r, simple);
     }
-    simple->op = 0;
     if (c == ':') {
         r->p++;
         return sheet_read_pseudo(r, simple, specificity);
@@ -377,7 +409,8 @@ static bool sheet_read_simple(SheetReader *r, SheetSimple *simple, uint32_t *spe
     return name.length > 0;
 }
 
-/* The conditions of one element, up to a combinator. False: as above. */
+/* The conditions of one element, up to a combinator. False: as above. Conditions are chained last
+ * first, which does not matter: all must hold. */
 static bool sheet_read_compound(SheetReader *r, SheetCompound *compound, uint32_t *specificity)
 {
     bool any = false;
@@ -412,6 +445,8 @@ static uint32_t sheet_read_selector(SheetReader *r, uint32_t *specificity)
         }
         r->failed |= array_add(&sheet->compounds, &sheet->n_compounds, sizeof compound,
                                &compound) != RESULT_OK;
+        /* Matching goes from the last compound to the left, since the last one is that of the
+         * element at hand. */
         left = (uint32_t)sheet->n_compounds - 1;
         sheet_skip_spaces(r);
         if (r->failed || r->p == r->end || *r->p == ',' || *r->p == ')') {
@@ -449,7 +484,9 @@ MapKey visible_sheet_key(uint64_t hash, char kind)
     return (MapKey){.high = (uint64_t)kind, .low = hash};
 }
 
-/* Files a rule under the rarest thing that its last compound asks for. */
+/* Files a rule under the rarest thing that its last compound asks for: an id, else a class, else a
+ * tag. An element is compared only with the rules under its own id, classes and tag, and those
+ * under none. Indices in the map and in `next` are one too high, so that 0 ends a chain. */
 static void sheet_file_rule(SheetReader *r, SheetRule *rule)
 {
     VisibleSheet *sheet = r->sheet;
@@ -474,7 +511,9 @@ static void sheet_file_rule(SheetReader *r, SheetRule *rule)
     r->failed |= array_add(&sheet->rules, &sheet->n_rules, sizeof *rule, rule) != RESULT_OK;
 }
 
-/* A block of declarations with its selectors before it. */
+/* A block of declarations with its selectors before it. Selectors that share a block share its
+ * declarations. The place in the sheet is the lowest part of the weight, 20 bits, and the number
+ * of the sheet follows (visible_style.c): beyond 2^20 rules the place begins again at 0. */
 static void sheet_read_rule(SheetReader *r, const char *prelude_end, const char *block,
                             const char *block_end)
 {
@@ -517,7 +556,9 @@ static double sheet_pixels(const char *p, size_t length)
            (strncasecmp(unit, "em", 2) == 0 || strncasecmp(unit, "rem", 3) == 0 ? EM_PIXELS : 1);
 }
 
-/* One feature in its brackets. */
+/* One feature in its brackets, without its spaces and in lower case. What is neither a size nor one
+ * of these is false: a rule for a device that this screen may not be does not hold. "device-width"
+ * and the like count as "width", as the window has the size of the screen. */
 static bool sheet_has_feature(const char *p, const char *end)
 {
     static const char *const true_ones[] = {"orientation:landscape",
@@ -563,7 +604,8 @@ static bool sheet_has_feature(const char *p, const char *end)
     if (name > text) {
         const char *sign = strpbrk(text, "<>");
         double value = sheet_pixels(text, strlen(text));
-        good = sign != NULL && (*sign == '<' ? value < size + (sign[1] == '=') : value > size);
+        bool equal = sign != NULL && sign[1] == '=' && size == value;
+        good = equal || (sign != NULL && (*sign == '<' ? value < size : value > size));
     }
     if (*after == '<' || *after == '>') {
         double value = sheet_pixels(after + 1 + (after[1] == '='), strlen(after) - 1);
@@ -573,17 +615,21 @@ static bool sheet_has_feature(const char *p, const char *end)
     return good;
 }
 
-/* One query: "screen and (min-width: 600px)", "not print". */
-static bool sheet_has_media(const char *p, const char *end)
+/* One query: "screen and (min-width: 600px)", "not print". Brackets in brackets are calls of this
+ * function, and each looks for its end anew: a page of nothing but opening brackets would cost its
+ * square, and the stack. Beyond NESTING_MAX what a bracket holds is no feature, so it is false. */
+static bool sheet_has_media(const char *p, const char *end, unsigned nesting)
 {
+    /* `negated` is applied when a part ends, so that "not screen and (x)" denies all of it. "and"
+     * is the rule without being said: every part must be true. */
     bool negated = false;
     bool good = true;
     while (p < end) {
         if (*p == '(') {
             const char *close = sheet_find(p + 1, end, ")");
-            good = good && (p + 1 < close && sheet_find(p + 1, close, "(") < close
-                                ? sheet_has_media(p + 1, close)
-                                : sheet_has_feature(p + 1, close));
+            bool nests = nesting < NESTING_MAX && sheet_find(p + 1, close, "(") < close;
+            good = good && (nests ? sheet_has_media(p + 1, close, nesting + 1)
+                                  : sheet_has_feature(p + 1, close));
             p = close < end ? close + 1 : end;
             continue;
         }
@@ -595,7 +641,11 @@ static bool sheet_has_media(const char *p, const char *end)
         if (ascii_is(word, n, "not")) {
             negated = !negated;
         } else if (ascii_is(word, n, "or")) {
-            return good != negated || sheet_has_media(p, end);
+            if (good != negated) {
+                return true;
+            }
+            good = true; /* what is before the "or" is false: it begins anew */
+            negated = false;
         } else if (n > 0) {
             good = good && (ascii_is(word, n, "and") || ascii_is(word, n, "only") ||
                             ascii_is(word, n, "all") || ascii_is(word, n, "screen"));
@@ -605,14 +655,13 @@ static bool sheet_has_media(const char *p, const char *end)
     return good != negated;
 }
 
-/* A list of queries; an empty one is true. */
 bool visible_sheet_has_media(const char *p, const char *end)
 {
     p = skip_class(p, end, SCAN_SPACE);
     bool good = p == end;
     while (p < end && !good) {
         const char *comma = sheet_find(p, end, ",");
-        good = sheet_has_media(p, comma);
+        good = sheet_has_media(p, comma, 0);
         p = comma < end ? skip_class(comma + 1, end, SCAN_SPACE) : end;
     }
     return good;
@@ -655,15 +704,21 @@ static void sheet_read_at_rule(SheetReader *r)
     bool has_block = stop < r->end && *stop == '{';
     const char *close = has_block ? sheet_find(stop + 1, r->end, "}") : stop;
     bool layer = ascii_is(name.bytes, name.length, "layer");
+    /* An @import behind a rule does not count (Cascade 5, 2). */
     if (ascii_is(name.bytes, name.length, "import") && !has_block && r->sheet->n_rules == 0) {
         sheet_read_import(r, stop);
     }
     sheet_skip_spaces(r);
+    /* @supports holds unless it begins with "not": a browser of today knows what a page asks for.
+     * @font-face, @keyframes and the like are not entered; their blocks have no rules for
+     * elements. */
     bool enters =
         layer ||
         (ascii_is(name.bytes, name.length, "media") && visible_sheet_has_media(prelude, stop)) ||
         (ascii_is(name.bytes, name.length, "supports") && strncasecmp(r->p, "not", 3) != 0);
     if (has_block && enters && r->nesting < NESTING_MAX) {
+        /* The reader of the block sees its end as that of the text, so that a bracket too many in
+         * it cannot swallow the rest of the sheet. */
         SheetReader inner = *r;
         inner.p = stop + 1;
         inner.end = close;
@@ -696,7 +751,9 @@ static void sheet_read_rules(SheetReader *r)
     }
 }
 
-/* A copy without comments, and without the marks of comments of HTML around it. */
+/* A copy without comments, and without the marks of comments of HTML around it. A comment becomes
+ * nothing rather than a space, so a name with a comment in it is one name here and two in a
+ * browser. Names are unescaped within the copy; the page's bytes stay as they are. */
 static char *sheet_copy(Arena *arena, HtmlSlice text, size_t *length)
 {
     char *copy = arena_alloc_bytes(arena, text.length + 1);
@@ -730,13 +787,14 @@ void visible_sheet_delete(VisibleSheet *sheet)
     }
 }
 
-/* NULL: there is no memory. */
 VisibleSheet *visible_sheet_new(HtmlSlice text)
 {
     VisibleSheet *sheet = calloc(1, sizeof *sheet);
     if (sheet == NULL) {
         return NULL;
     }
+    /* Index 0 means "none" in both arrays, so something that is never asked for stands there.
+     */
     static const SheetSimple no_simple = {.kind = SHEET_NEVER};
     static const SheetCompound no_compound = {.combinator = ' '};
     arena_init(&sheet->arena, 4096, SIZE_MAX);
