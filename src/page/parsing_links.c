@@ -572,6 +572,7 @@ static void list_link(Parser *parser, const PageLink *link)
     }
     PageLink *copy = &parser->listed[parser->n_listed];
     *copy = *link;
+    copy->text = NULL; /* as in copy_link */
     copy->url = arena_copy(&parser->arena, link->url, link->length);
     parser->n_listed += copy->url != NULL;
 }

@@ -22,6 +22,19 @@
 /* ---- rows ---- */
 
 /* A table that is being copied. */
+/* What follows from what, in the order of rows_write_all:
+ *
+ *   1. tables     row by row, in order, appended; what is forgotten is left out or changed
+ *   2. outbox     the rest of blocks that named something forgotten, behind those that stayed
+ *   3. idx2info   every page has a record: forgotten ones get their new name
+ *   4. hash2idx   forgotten pages enter under the hash of that name
+ *   5. links      lists without forgotten pages
+ *   6. names      forgotten hosts enter under the hash of their new name
+ *   7. fronts     the table of hosts with work, from the tallies of step 1
+ *   8. hosts      counters and groups, less what is gone
+ *
+ * 1 appends, so it must come before 4, 6 and 7, which put new keys into the same tables. Each step
+ * commits as it goes; a kill leaves a folder that the next run of the order throws away. */
 typedef struct Copy {
     ForgetDatabase *d;
     MDB_env *to;
@@ -61,6 +74,8 @@ static int rows_stays_as(Copy *copy, const void *bytes, size_t length, MDB_val *
     return rc == RESULT_OK ? 1 : ENOMEM;
 }
 
+/* Pages and hosts beyond those that were looked at have no mark. There are none in a crawl that
+ * ended; a damaged row that names one is kept, because verify tells it better than its absence. */
 static int rows_page_stays(const Copy *copy, uint64_t page)
 {
     return page >= copy->d->n_pages || !bits_has(copy->d->pages, page);
@@ -83,7 +98,8 @@ static int rows_row_by_host(Copy *copy, const MDB_val *key, MDB_val *value)
     return rows_host_stays(copy, forget_number(key->mv_data, key->mv_size));
 }
 
-/* A robots.txt goes; the text that it may refer to is counted, and goes with its last one. */
+/* A robots.txt goes; the text that it may refer to is counted, and goes with its last one. The
+ * count is kept in the map's pointer itself, which is why 0 can stand for "none is gone". */
 static int rows_robots_go(Copy *copy, const MDB_val *value)
 {
     uint64_t hash = 0;
@@ -107,6 +123,8 @@ static int rows_row_of_text(Copy *copy, const MDB_val *key, MDB_val *value)
 {
     MapKey hash = {.low = forget_number(key->mv_data, key->mv_size)};
     uintptr_t gone = (uintptr_t)map_get(&copy->texts, hash);
+    /* The row begins with the number of its references. robots_texts comes behind both tables that
+     * refer to it, so the number of those that are gone is final. */
     uint32_t references = (uint32_t)forget_number(value->mv_data, sizeof references);
     if (gone == 0 || gone >= references) {
         return gone == 0;
@@ -124,6 +142,8 @@ static int rows_row_of_schedule(Copy *copy, const MDB_val *key, MDB_val *value)
     uint32_t host = schedule_key_host(key);
     uint16_t level = (uint16_t)schedule_key_level(key);
     int stays = rows_page_stays(copy, schedule_load_bytes(value->mv_data, SCHEDULE_INDEX_BYTES));
+    /* Rows of schedule name their host in the key. What stays of it is what rows_write_fronts and
+     * the wait of the host are made of. */
     ForgetTally *tally = host < copy->d->n_hosts ? &copy->d->tallies[host] : NULL;
     if (stays == 1 && tally != NULL) {
         tally->entries++;
@@ -142,13 +162,17 @@ static int rows_row_of_fronts(Copy *copy, const MDB_val *key, MDB_val *value)
            (level == SCHEDULE_PARKED_LEVEL && rows_host_stays(copy, host) == 1);
 }
 
+/* A host whose URLs are all gone waits for nothing. */
 static int rows_row_of_wait(Copy *copy, const MDB_val *key, MDB_val *value)
 {
     (void)value;
     uint64_t host = schedule_load_bytes((const char *)key->mv_data + 8, 4);
-    return rows_host_stays(copy, host) == 1 && copy->d->tallies[host].best != FORGET_NO_LEVEL;
+    return rows_host_stays(copy, host) == 1 &&
+           (host >= copy->d->n_hosts || copy->d->tallies[host].best != FORGET_NO_LEVEL);
 }
 
+/* The number of a host is its place in this table, so its row stays and gets the new name. The
+ * first byte is 0 in every row (page_hosts.c). */
 static int rows_row_of_origin(Copy *copy, const MDB_val *key, MDB_val *value)
 {
     uint32_t host = (uint32_t)forget_number(key->mv_data, key->mv_size);
@@ -160,7 +184,8 @@ static int rows_row_of_origin(Copy *copy, const MDB_val *key, MDB_val *value)
     return rows_stays_as(copy, name, n + 1, value);
 }
 
-/* Hosts are entered under their new names by write_names. */
+/* Hosts that share a hash share a row, four bytes each. Those that are forgotten leave it, and are
+ * entered under their new names by rows_write_names. */
 static int rows_row_of_names(Copy *copy, const MDB_val *key, MDB_val *value)
 {
     (void)key;
@@ -176,6 +201,8 @@ static int rows_row_of_names(Copy *copy, const MDB_val *key, MDB_val *value)
     return copy->bytes.length > 0;
 }
 
+/* Forgotten pages leave the entry of their old URL, which is a hash of it: who has a URL could ask
+ * whether it was there. rows_write_hashes puts them in again. */
 static int rows_row_of_hash(Copy *copy, const MDB_val *key, MDB_val *value)
 {
     PageEntry entry;
@@ -184,6 +211,8 @@ static int rows_row_of_hash(Copy *copy, const MDB_val *key, MDB_val *value)
     return rows_page_stays(copy, entry.index);
 }
 
+/* The two kinds of rows are told apart by the length of the key (body_rows.h): fingerprint -> page,
+ * or page -> fingerprint. */
 static int rows_row_of_body(Copy *copy, const MDB_val *key, MDB_val *value)
 {
     uint64_t page =
@@ -212,6 +241,8 @@ static int rows_row_by_value_end(Copy *copy, const MDB_val *key, MDB_val *value)
     return rows_last_stays(copy, value);
 }
 
+/* The spelling of a URL for scope.dedup_key: a text, and it may be that of a URL that has no
+ * page. */
 static int rows_row_of_spelling(Copy *copy, const MDB_val *key, MDB_val *value)
 {
     (void)key;
@@ -223,6 +254,7 @@ static int rows_row_of_payload(Copy *copy, const MDB_val *key, MDB_val *value)
 {
     (void)key;
     PayloadRow row;
+    /* A row that cannot be read names nothing. */
     if (payload_row_read(value, &row) != RESULT_OK) {
         return 1;
     }
@@ -254,6 +286,8 @@ static int rows_row_of_external(Copy *copy, const MDB_val *key, MDB_val *value)
     if (rows_row_by_page(copy, key, value) == 0) {
         return 0;
     }
+    /* A list is one byte of kind, a URL and its NUL, again and again. It is packed anew only when
+     * something was left out of it: most pages have no such link. */
     Result rc = external_rows_unpack(value, &list);
     for (size_t at = 0; rc == RESULT_OK && at < list.length;) {
         size_t n = strnlen(list.data + at + 1, list.length - at - 1);
@@ -283,7 +317,10 @@ static int rows_row_of_outbox(Copy *copy, const MDB_val *key, MDB_val *value)
     return rc == 0 ? !named : rc;
 }
 
-/* A block that was not copied: the rest of it is a row of its own. */
+/* A block that was not copied: what is left of it becomes a row of its own, behind the last one of
+ * the same agent. The outbox counts its blocks and bytes in a row of the table `crawl`, which was
+ * copied with the counts of all: so the old block is taken off here, and what is written is added
+ * by the draft. The key begins with the agent it is for, in its high 16 bits. */
 static int rows_write_rest(Copy *copy, OutboxDraft *draft, const MDB_val *key, const MDB_val *value)
 {
     bool named = false;
@@ -303,6 +340,8 @@ static int rows_write_rest(Copy *copy, OutboxDraft *draft, const MDB_val *key, c
     return rc == 0 && result != RESULT_OK ? MDB_PANIC : rc;
 }
 
+/* Reads the old outbox a second time. While the table was copied its rows were appended, and a row
+ * that is put between would have broken that. */
 static void rows_write_outbox(Copy *copy)
 {
     Outbox outbox;
@@ -411,6 +450,8 @@ static unsigned rows_copy_open(Copy *copy, const char *name)
     return flags;
 }
 
+/* MDB_APPEND fails with MDB_KEYEXIST when a row is out of order; so it also proves that no function
+ * above changed a key. */
 static void rows_copy_table(Copy *copy, const char *name)
 {
     CopyRow row = NULL;
@@ -450,8 +491,12 @@ static int rows_write_info(Copy *copy, PagePackEditor *editor, uint64_t index)
     if (rc != 0 || !page_record_read(bytes.mv_data, bytes.mv_size, index, 0, &record)) {
         return rc == 0 ? MDB_CORRUPTED : rc;
     }
+    /* A record is rewritten when its page is forgotten, or the page on which it was found: its path
+     * to a seed leads over a nameless page then. All others are copied byte by byte. */
     bool parent_gone = record.linked_from < d->n_pages && bits_has(d->pages, record.linked_from);
     if (bits_has(d->pages, index) || parent_gone) {
+        /* Read twice: a record is relative to its domain hash, which follows from the URL, and that
+         * from the record. The first reading finds host and path, which do not depend on it. */
         uint32_t was = (uint32_t)(forget_database_hash(d, &record, index, false) >> 32);
         (void)page_record_read(bytes.mv_data, bytes.mv_size, index, was, &record);
         uint32_t domain = (uint32_t)(forget_database_hash(d, &record, index, true) >> 32);
@@ -470,6 +515,8 @@ static int rows_write_info(Copy *copy, PagePackEditor *editor, uint64_t index)
     return editor->rows.code;
 }
 
+/* A transaction ends between two packs, since BATCH_ROWS is a multiple of a pack: an editor that
+ * ended within one would have to read it again. */
 static void rows_write_infos(Copy *copy)
 {
     uint64_t n_pages = copy->d->n_pages;
@@ -511,6 +558,7 @@ static void rows_write_hashes(Copy *copy)
             .index = i};
         uint32_t domain = page_key_domain(&key);
         page_entry_write(&entry, bytes);
+        /* No APPEND: the new hashes lie anywhere among the old ones. */
         rows_put(copy, lmdb_bytes(&domain, sizeof domain), lmdb_bytes(bytes, sizeof bytes), 0);
     }
     rows_copy_turn(copy);
@@ -521,6 +569,7 @@ static void rows_write_hashes(Copy *copy)
 /* A list without links to forgotten pages; in copy->bytes. */
 static int rows_change_list(Copy *copy, uint64_t index, const uint8_t **list, size_t *length)
 {
+    /* With --keep-graph this is not called: lists stay as they are. */
     size_t bound = page_links_bound(*length), n = 0, n_diff = 0, kept = 0, kept_diff = 0;
     uint64_t *to = malloc(bound * sizeof *to);
     uint8_t *kinds = calloc(bound, 1);
@@ -533,6 +582,7 @@ static int rows_change_list(Copy *copy, uint64_t index, const uint8_t **list, si
     for (size_t i = 0; rc == 0 && i < n; i++) {
         if (rows_page_stays(copy, to[i]) == 1) {
             kept_diff += i < n_diff;
+            /* In place: kept never overtakes i. The encoder wants target and kind in one number. */
             to[kept++] = to[i] << PAGE_LINKS_KIND_BITS | kinds[i];
         }
     }
@@ -559,6 +609,8 @@ static void rows_write_record_links(Copy *copy, PageLinksWriter *writer, uint64_
     size_t length = 0;
     int more = 0;
     bool is_whole = copy->d->targets->keep_graph;
+    /* A record holds the lists of several pages. One that becomes empty is written all the same: it
+     * says that the page was read and has no links. */
     page_links_reader_init(&reader, key, record);
     while (copy->code == 0 &&
            (more = page_links_reader_next(&reader, &index, &list, &length)) == 1) {
@@ -625,6 +677,7 @@ static void rows_write_fronts(Copy *copy)
     LmdbRows rows;
     (void)rows_copy_open(copy, "schedule_hosts");
     if (copy->code != 0) {
+        /* A crawl that never scheduled anything has no such table. */
         copy->code = copy->code == MDB_NOTFOUND ? 0 : copy->code;
         return;
     }
@@ -649,6 +702,7 @@ static void rows_write_fronts(Copy *copy)
     }
 }
 
+/* Counters that are already too low stop at 0 instead of going around: verify will tell. */
 static uint64_t rows_less(uint64_t count, uint64_t n)
 {
     return count > n ? count - n : 0;
@@ -685,6 +739,9 @@ static Result rows_change_host(Copy *copy, HostRows *hosts, GroupRows groups, ui
     record.robots_denied = tally->denied;
     record.queued = tally->queued;
     record.idle = tally->best == FORGET_NO_LEVEL ? 1 : record.idle;
+    /* A crawl that fetched pages again counts some of them more than once, so there only too few
+     * stored ones are wrong; otherwise both must agree. Duplicates keep their number as long as it
+     * can be true. */
     if (tally->again ? stored < tally->good : stored != tally->good) {
         record.duplicates = record.duplicates < tally->good ? record.duplicates : 0;
         record.pages = tally->good - record.duplicates;
@@ -764,6 +821,8 @@ static Result rows_write_all(Copy *copy, const WarcEnd *end)
     if (rc == RESULT_OK) {
         rc = rows_change_hosts(copy);
     }
+    /* The end of the WARC files is in the same commit as the last rows: the new database must not
+     * name bytes that the rewritten files do not have. */
     if (rc == RESULT_OK && end->file > 0) {
         rc = warc_end_put(copy->write, end);
     }
@@ -787,6 +846,7 @@ Result forget_rows_write(ForgetDatabase *d, const char *path, const WarcEnd *end
         (void)buffer_printf(error, "%s: the database cannot be written anew: %s", path,
                             result_name(rc));
     }
+    /* After a commit this is NULL, which LMDB allows. */
     mdb_txn_abort(copy.write);
     mdb_env_close(copy.to);
     map_destroy(&copy.texts);

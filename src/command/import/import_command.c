@@ -45,7 +45,7 @@ static int import_command_parse(ImportCommand *command, int argc, char **argv)
     return status;
 }
 
-/* A crawl that is there goes on with its own settings. */
+/* A crawl that is there goes on with its own settings, unless the command line names a file. */
 static int import_command_load_config(ImportCommand *command, Config *config)
 {
     CheckOptions options = command->options;
@@ -77,7 +77,9 @@ static int import_command_compare_files(const void *left, const void *right)
                                     : (a->place > b->place) - (a->place < b->place);
 }
 
-/* Oldest first, as they were captured. */
+/* Oldest first, as they were captured: of two answers of a URL the later one must come last, as its
+ * page is what the database keeps, and a revisit mostly comes behind its original. A file that
+ * cannot be read has no date; it is told when its turn comes. */
 static Result sort_files(ImportCommand *command, uint64_t *total)
 {
     DatedFile *files = calloc(command->n, sizeof *files);
@@ -114,6 +116,7 @@ static void tell_count(uint64_t n, const char *what)
     }
 }
 
+/* The worst of what happened: a signal, then what ended the run, then files, then records. */
 static int import_command_status_of(Result rc, int closed, const ImportCounts *counts)
 {
     if (rc == RESULT_CLOSED) {
@@ -138,6 +141,9 @@ static Result import_command_read(const ImportCommand *command, ImportRun *run)
     return rc;
 }
 
+/* Between two readings: what was not resolved in this one becomes the list of the next. How many
+ * there are. is_again is set behind the first reading, from when on only orphans are taken and
+ * nothing is told twice. */
 static size_t import_run_again(ImportRun *run)
 {
     run->n_orphans -= run->n_old;
@@ -151,8 +157,15 @@ static size_t import_run_again(ImportRun *run)
     return run->n_orphans;
 }
 
-/* Again as long as that tells what revisit records refer to: twice where one names its original by
- * id, and that stands behind it. */
+/* Further readings for the revisits whose payload was not known. It takes two where one names its
+ * original by id, and that stands behind it:
+ *
+ *   first reading    the revisit is kept as an orphan, and what it names goes into `originals`
+ *   second           the original comes by: its digest is noted (resolved); behind its revisit
+ *   third            the revisit knows the digest, and the archive has the payload
+ *
+ * Each reading must have resolved a name or taken an orphan, or the rest has no original in these
+ * files. So there are at most as many readings as orphans and names, and in fact two or three. */
 static Result import_command_read_again(const ImportCommand *command, ImportRun *run)
 {
     Result rc = RESULT_OK;
@@ -180,6 +193,7 @@ static int import_command_run(ImportCommand *command, Config *config)
     if (status != 0) {
         return status;
     }
+    /* The second signal ends the process (SA_RESETHAND), for who cannot wait for the commit. */
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = import_command_note_signal,
                                .sa_flags = (int)SA_RESETHAND};
@@ -191,6 +205,8 @@ static int import_command_run(ImportCommand *command, Config *config)
     if (rc == RESULT_OK) {
         rc = import_command_read_again(command, &run);
     }
+    /* What was taken before a signal is kept: a later run finds it "not newer than what is known"
+     * and goes on behind it. */
     if (rc == RESULT_OK || rc == RESULT_CLOSED) {
         Result last = import_store_commit(run.store);
         rc = result_first(last, rc);
@@ -271,7 +287,9 @@ bool import_payloads_get(ImportPayloads *payloads, const WarcDigest *digest, War
     return slot != NULL;
 }
 
-/* A free slot, with room for `bytes` of body: the bodies that were asked for least lately go. */
+/* A free slot, with room for `bytes` of body: the bodies that were asked for least lately go. It
+ * ends because a body has a quarter of the room at most: when no slot is left to drop, there is
+ * room. A walk over 256 slots is nothing beside a page. */
 static ImportPayload *import_payloads_room(ImportPayloads *payloads, size_t bytes)
 {
     for (;;) {
@@ -313,6 +331,8 @@ Result import_payloads_put(ImportPayloads *payloads, const WarcDigest *digest, W
 
 /* ---- Import run ---- */
 
+/* A record is in memory as a whole, as the store takes it. A longer one is damage that is passed
+ * over. */
 #define MAX_BLOCK ((size_t)1 << 30)
 
 typedef struct ImportFile {
@@ -345,14 +365,16 @@ static Result import_run_refuse(const ImportFile *file, uint64_t *count, const c
 
 /* ---- digests ---- */
 
+/* A digest of a kind that we do not compute counts as none. */
 static bool has_digest(const ForeignRecord *record, const char *field, WarcDigest *digest)
 {
     WarcBytes value;
     return foreign_record_field(record, field, &value) && warc_digest_parse(value, digest);
 }
 
-/* Whether a field says another digest than these bytes have; bytes has the second look when it
- * differs from the first. */
+/* Whether a field says another digest than these bytes have. Writers disagree on what the payload
+ * of a chunked body is: `second` has another look, at the bytes as they are stored. A digest that
+ * could not be computed accuses nobody. */
 static bool is_wrong(ImportFile *file, const char *field, WarcBytes first, WarcBytes second)
 {
     WarcDigest said;
@@ -371,6 +393,7 @@ static bool is_wrong(ImportFile *file, const char *field, WarcBytes first, WarcB
 
 /* ---- handing over ---- */
 
+/* RESULT_LIMIT is a full batch: it is committed, and the capture is the first of the next. */
 static Result import_run_add(ImportFile *file, const ImportCapture *capture)
 {
     Result rc = import_store_add(file->run->store, capture);
@@ -403,6 +426,7 @@ static bool is_web(WarcBytes uri)
            (uri.length > 8 && strncasecmp(uri.bytes, "https://", 8) == 0);
 }
 
+/* A record without a type is taken at its word; records of "dns:" and of FTP have another type. */
 static bool is_http(const ForeignRecord *record)
 {
     WarcBytes type;
@@ -414,6 +438,7 @@ static ImportCapture capture_of(ImportFile *file, const ForeignAnswer *answer)
 {
     WarcBytes ip = warc_bytes("", 0);
     WarcBytes truncated;
+    /* Without a date it is as if fetched now, for an answer must have one. */
     (void)foreign_record_field(&file->record, "warc-ip-address", &ip);
     return (ImportCapture){.url = file->url.href,
                            .date = file->record.date.us > 0 ? file->record.date : wall_now(),
@@ -440,6 +465,8 @@ static Result take_response(ImportFile *file)
     if (rc != RESULT_OK) {
         return rc;
     }
+    /* A response that says "not modified" has no body to keep; what it confirms was imported
+     * before, or is nowhere. */
     if (answer.status == 304) {
         counts->confirmed++;
         return RESULT_OK;
@@ -448,6 +475,7 @@ static Result take_response(ImportFile *file)
         is_wrong(file, "warc-payload-digest", answer.body, answer.stored)) {
         return import_run_refuse(file, &counts->wrong, "its digest is wrong");
     }
+    /* Kept under the digest that its record says, as revisits name that. It was compared above. */
     WarcDigest digest;
     if (has_digest(&file->record, "warc-payload-digest", &digest)) {
         rc = import_payloads_put(&file->run->payloads, &digest, answer.body);
@@ -477,6 +505,7 @@ static Result take_resource(ImportFile *file)
     return rc == RESULT_OK ? import_run_add(file, &capture) : rc;
 }
 
+/* A revisit of the same URL brings nothing: its page has that body already. */
 static bool repeats_itself(const ForeignRecord *record)
 {
     WarcBytes uri;
@@ -487,8 +516,11 @@ static bool repeats_itself(const ForeignRecord *record)
 
 /* ---- revisits whose original is not known yet ---- */
 
+/* Stands in `originals` for a name that some orphan has, and whose record was not met yet. By its
+ * address alone. */
 static const WarcDigest not_met;
 
+/* An id alone, or URL and date. The two kinds cannot meet: an id has an empty second part. */
 static MapKey key_of_names(WarcBytes a, WarcBytes b)
 {
     Hash128 first = hash_128(a.bytes, a.length);
@@ -555,7 +587,8 @@ static Result orphan_resolve(ImportFile *file, MapKey key)
     return RESULT_OK;
 }
 
-/* Whether the record is the next orphan; one that stays so enters the list anew. */
+/* Whether the record is the next orphan. Files are read in the same order each time, so one place
+ * in the list is enough. One that stays an orphan enters the list anew. */
 static bool is_next_orphan(ImportFile *file)
 {
     ImportRun *run = file->run;
@@ -618,13 +651,16 @@ static Result find_payload(ImportFile *file, WarcBytes *body)
     }
     rc = import_store_payload(run->store, &digest, &file->body);
     *body = warc_bytes(buffer_string(&file->body), file->body.length);
+    /* What the archive gives must be what the record says. Else it is as if the archive did not
+     * have it. */
     if (rc != RESULT_OK || is_wrong(file, "warc-payload-digest", *body, *body)) {
         return rc == RESULT_MEMORY ? rc : RESULT_NOT_FOUND;
     }
     return import_payloads_put(&run->payloads, &digest, *body);
 }
 
-/* The payload was stored before, perhaps at another URL. */
+/* The payload was stored before, perhaps at another URL. The record has the header of this answer,
+ * often without a body; the body becomes that of the original. */
 static Result take_revisit(ImportFile *file)
 {
     ImportCounts *counts = &file->run->counts;
@@ -650,6 +686,8 @@ static Result import_run_take_record(ImportFile *file)
     const ForeignRecord *record = &file->record;
     ImportCounts *counts = &file->run->counts;
     bool answer = record->type == WARC_RESPONSE || record->type == WARC_REVISIT;
+    /* Counts every record that could be read, in all readings alike: it is the name of an
+     * orphan. */
     file->at++;
     if (file->run->is_again) {
         if (record->type == WARC_RESPONSE) {
@@ -680,6 +718,8 @@ static Result import_run_take_record(ImportFile *file)
 
 /* ---- a file ---- */
 
+/* Where a record was damaged the reader looks for the next one; how much lies between is not known,
+ * so places are counted, not records. */
 static Result pass(ImportFile *file)
 {
     if (file->run->is_again) {
@@ -704,6 +744,7 @@ static Result import_run_read_all(ImportFile *file)
         }
         progress_show(run->progress, run->done_bytes + foreign_reader_position(file->reader),
                       run->total_bytes, run->counts.answers, mono_now());
+        /* Between two records, so that a signal waits for a page at most. */
         if (rc == RESULT_OK && atomic_load(run->signal) != 0) {
             rc = RESULT_CLOSED;
         }

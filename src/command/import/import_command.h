@@ -94,5 +94,4 @@ typedef struct ImportRun {
 
 /* Reads a file to its end; number: which of the files it is. */
 Result import_run_file(ImportRun *run, const char *path, size_t number);
-/* Between two readings: the files are read again for orphans alone. How many there are. */
 void import_run_destroy(ImportRun *run);

@@ -592,18 +592,17 @@ static Result web_open_all(Web *web, const Config *config, const CrawlStore *sto
     if (rc == RESULT_OK) {
         rc = web_socket_open(&web->address, &fd, name, error);
     }
-    if (rc != RESULT_OK) {
-        return rc;
+    if (rc == RESULT_OK) {
+        web->daemon = MHD_start_daemon(
+            MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL,
+            NULL, web_take_request, web, MHD_OPTION_EXTERNAL_LOGGER, log_trouble, NULL,
+            MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, WEB_CLIENTS,
+            MHD_OPTION_CONNECTION_TIMEOUT, PATIENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY,
+            MHD_OPTION_THREAD_STACK_SIZE, STACK, MHD_OPTION_NOTIFY_COMPLETED, forget_request, NULL,
+            MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        rc = web->daemon == NULL ? RESULT_IO : RESULT_OK;
     }
-    web->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
-        web_take_request, web, MHD_OPTION_EXTERNAL_LOGGER, log_trouble, NULL,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, WEB_CLIENTS,
-        MHD_OPTION_CONNECTION_TIMEOUT, PATIENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY,
-        MHD_OPTION_THREAD_STACK_SIZE, STACK, MHD_OPTION_NOTIFY_COMPLETED, forget_request, NULL,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-    rc = web->daemon == NULL ? RESULT_IO : RESULT_OK;
-    if (rc != RESULT_OK) {
+    if (rc != RESULT_OK && fd >= 0) {
         (void)close(fd);
         web_socket_remove(&web->address);
     }
@@ -700,10 +699,8 @@ bool web_guard_host(const char *host, const char *names)
     if (n == 0 || !has_port_or_end(host + n)) {
         return false;
     }
-    if (n == 9 && strncasecmp(host, "localhost", n) == 0) {
-        return true;
-    }
-    if (ip_address_parse(host, n, &address) == RESULT_OK && ip_address_is_loopback(&address)) {
+    if ((n == 9 && strncasecmp(host, "localhost", n) == 0) ||
+        (ip_address_parse(host, n, &address) == RESULT_OK && ip_address_is_loopback(&address))) {
         return true;
     }
     for (size_t length = 0; ascii_next_word(&names, &length, SEPARATORS);) {

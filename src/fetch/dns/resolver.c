@@ -68,6 +68,8 @@ typedef struct NameQueue {
     Name *tail;
 } NameQueue;
 
+/* By fingerprint, so that the map holds no second copy of the name. The name itself is compared by
+ * resolver_take: another one with the same fingerprint must not get its addresses. */
 static MapKey name_key(const char *hostname)
 {
     return map_key_of(hostname, strlen(hostname));
@@ -100,6 +102,8 @@ static void name_cache_init(NameCache *cache, size_t most)
     heap_init(&cache->by_expiry);
 }
 
+/* Names that are QUEUED or ASKED must be concluded before (resolver_main does so at its end), or
+ * their waiters would leak together with the visit states that wait. */
 static void name_cache_destroy(NameCache *cache)
 {
     size_t place = 0;
@@ -136,6 +140,9 @@ static void name_delete(NameCache *cache, Name *name)
     free(name);
 }
 
+/* Makes a visit state wait. *asked: the name is QUEUED or ASKED already, so the answer will come by
+ * itself; else the caller queues it. From here on the name cannot be evicted: it leaves by_expiry,
+ * and only what stands there is deleted. */
 static Result name_cache_wait(NameCache *cache, Name *name, VisitState *visit_state, bool *asked)
 {
     NameWaiter *waiter = malloc(sizeof *waiter);
@@ -157,6 +164,8 @@ static void name_cache_bound(NameCache *cache, size_t most)
     }
 }
 
+/* Without memory for a place in by_expiry the name is forgotten at once: an answer is only a cached
+ * one, and everybody who waited has it. */
 static void name_cache_keep(NameCache *cache, Name *name)
 {
     if (heap_push(&cache->by_expiry, &name->by_expiry, name->expiry.ns, 0) != RESULT_OK) {
@@ -187,6 +196,9 @@ typedef struct QueryWindow {
  * time to live is the least of all, within the configured bounds.
  * A pure function of the answer. */
 
+/* Two passes over the answer, the preferred family first, so that NAME_ADDRESSES_MAX cuts off
+ * addresses of the other one. Special addresses that are beyond that number are not seen any more,
+ * which is no harm: the name has eight others. */
 static bool preferred(const ResolverOptions *options, const IpAddress *address)
 {
     bool want_v6 = options->family == RESOLVER_IPV6_FIRST || options->family == RESOLVER_IPV6_ONLY;
@@ -221,6 +233,10 @@ static int64_t dns_answer_collect(const ResolverOptions *options, Name *name,
 }
 
 /* Tells options->heard of an answer that is new. */
+/* The answer goes to the archive (warc.dns) when it is another than the last one that went there.
+ * The order of its addresses and their time to live change with every answer of a name server that
+ * shares out load, so the fingerprint leaves both out. An answer that could not be told is told the
+ * next time. */
 static void dns_answer_tell(const ResolverOptions *options, Name *name,
                             const struct ares_addrinfo *answer)
 {
@@ -256,6 +272,8 @@ static void query_window_init(QueryWindow *window, size_t most)
 }
 
 /* Another bound. */
+/* At least the size with which a crawl begins, so that a bound that was very low and is raised need
+ * not be climbed from there, one query a round. */
 static void query_window_bound(QueryWindow *window, size_t most)
 {
     size_t first = most < WINDOW_FIRST ? most : WINDOW_FIRST;
@@ -263,7 +281,9 @@ static void query_window_bound(QueryWindow *window, size_t most)
     window->size = bounds_size(window->size, first, most);
 }
 
-/* A query has ended. timeouts: tries without an answer; asked: when the query was sent. */
+/* A query has ended. timeouts: tries without an answer; asked: when the query was sent. One query
+ * more after `size` answers is one more a round trip, as TCP has it. WINDOW_LEAST keeps a bad
+ * network from ending with one name at a time. */
 static void query_window_answered(QueryWindow *window, int timeouts, MonoTime asked)
 {
     window->n_in_flight--;
@@ -282,6 +302,7 @@ static void query_window_answered(QueryWindow *window, int timeouts, MonoTime as
 
 /* ---- Resolver ---- */
 
+/* LITERAL_TTL_MS: an address that is the host's name does not expire; a year is as long as that. */
 #define INBOX_CAPACITY ((size_t)1 << 21)
 #define INBOX_BATCH    256u
 #define EPOLL_EVENTS   64
@@ -319,6 +340,8 @@ struct Resolver {
 
 /* ---- names ---- */
 
+/* The watch belongs to this thread; others read copies (helm.c pauses the crawl while it is OUT).
+ * The time is stored before the state, so that who sees an outage finds the time of that one. */
 static void publish_outage(Resolver *resolver)
 {
     OutageReport report = outage_report(&resolver->watch.outage);
@@ -333,6 +356,8 @@ static void resolver_give(Resolver *resolver, const Name *name, VisitState *visi
 {
     visit_state->address.class = name->class;
     visit_state->address.resolve_ms = name->duration_ms;
+    /* After a failed connect visit_state_next_address moves `turn` on; with the answer in the cache
+     * the host gets the next address without a query. */
     if (name->class == FETCH_OK) {
         visit_state->address.count = name->n_addresses;
         visit_state->address.ip = name->addresses[visit_state->address.turn % name->n_addresses];
@@ -357,6 +382,8 @@ static void note_outage(Resolver *resolver, MonoTime now)
     }
 }
 
+/* Canaries are outside of the query window and of the counts: during an outage the window is full
+ * of questions that nobody answers, and these few are what ends it. */
 static void on_canary(void *context, int status, int timeouts, struct ares_addrinfo *answer)
 {
     Resolver *resolver = context;
@@ -390,9 +417,13 @@ static void resolver_judge(Resolver *resolver, Name *name, bool is_silence, Mono
         }
         return;
     }
+    /* The end has come (resolver_on_answer): nothing can be learned from a question that was
+     * cancelled. */
     if (name->class == FETCH_LOCAL) {
         return;
     }
+    /* One of the hosts that wait stands for all. A host that had failed before is poor evidence
+     * against our network. */
     const NameWaiter *first = name->waiters;
     NameFailure failure = {.hostname = name->hostname,
                            .is_silence = is_silence,
@@ -415,6 +446,8 @@ static void resolver_conclude(Resolver *resolver, Name *name, int64_t ttl_ms)
     if (name->class != FETCH_OK) {
         atomic_fetch_add_explicit(&resolver->n_failures, 1, memory_order_relaxed);
     }
+    /* The name is ANSWERED before the first visit state leaves: it has no waiters. name_cache_keep
+     * is last, because it may delete the name. */
     NameWaiter *waiter = name->waiters;
     name->waiters = NULL;
     while (waiter != NULL) {
@@ -451,12 +484,16 @@ static void resolver_on_answer(void *context, int status, int timeouts,
 {
     Name *name = context;
     Resolver *resolver = name->owner;
+    /* First of all, whatever follows: each resolver_ask took a place in the window, and the
+     * questions of ask_alone and of other name servers take one anew. */
     query_window_answered(&resolver->window, timeouts, name->asked);
     if (status == ARES_ECANCELLED && !atomic_load(&resolver->stopping)) {
         name->alone = false; /* what the old name servers said of the other family is void */
         name_queue_add(&resolver->queue, name);
         return;
     }
+    /* Silence, unlike any answer, may be ours: name_watch_failed tells them apart. NXDOMAIN is the
+     * name's own, unless the name server lies, which the canary finds out. */
     bool silence = status == ARES_ETIMEOUT || status == ARES_ECONNREFUSED;
     atomic_fetch_add_explicit(silence ? &resolver->n_unanswered : &resolver->n_answered, 1,
                               memory_order_relaxed);
@@ -482,6 +519,8 @@ static void resolver_on_answer(void *context, int status, int timeouts,
     } else {
         name->class = atomic_load(&resolver->stopping) ? FETCH_LOCAL : FETCH_DNS;
     }
+    /* Judged before it is concluded, as the waiters are needed for it. What turns out to be our own
+     * trouble is not cached: everybody asks again. */
     resolver_judge(resolver, name, silence, mono_now());
     ttl_ms = name->class == FETCH_LOCAL ? 0 : ttl_ms;
     if (name->class != FETCH_OK) {
@@ -509,6 +548,9 @@ static void resolver_ask(Resolver *resolver, Name *name)
     name_servers_ask(resolver->servers, name->hostname, family, resolver_on_answer, name);
 }
 
+/* Called wherever a place became free or a name was queued. For a name that needs no query (c-ares
+ * refuses "x.onion" at once) the answer comes within name_servers_ask, and resolver_on_answer calls
+ * this again: `asking` makes a loop of it, where 60 000 such names were a stack overflow. */
 static void ask_queued(Resolver *resolver)
 {
     if (resolver->asking) {
@@ -521,7 +563,8 @@ static void ask_queued(Resolver *resolver)
     resolver->asking = false;
 }
 
-/* An address instead of a name needs no query, nor does this machine. */
+/* An address instead of a name needs no query, nor does this machine. The policy counts as for any
+ * answer: a link to http://127.0.0.1/ must not reach what listens here. */
 static bool answer_literal(Resolver *resolver, VisitState *visit_state)
 {
     IpAddress address;
@@ -556,6 +599,8 @@ static void resolver_take(Resolver *resolver, VisitState *visit_state, MonoTime 
         resolver_refuse(resolver, visit_state); /* two names with one 128-bit fingerprint */
         return;
     }
+    /* A cached answer. An address is good until it expires; that there is none is believed only if
+     * it was heard after the last outage of ours or change of name servers (distrust). */
     if (name != NULL && name->waiters == NULL && mono_before(now, name->expiry) &&
         (name->class == FETCH_OK || !mono_before(name->asked, resolver->distrust))) {
         atomic_fetch_add_explicit(&resolver->n_hits, 1, memory_order_relaxed);
@@ -582,6 +627,7 @@ static void resolver_read_inbox(Resolver *resolver)
 {
     void *items[INBOX_BATCH];
     size_t n = 0;
+    /* Cleared before the inbox is read: who pushes behind the last pop rings again. */
     wake_clear(&resolver->wake);
     MonoTime now = mono_now();
     while (queue_pop(&resolver->inbox, items, INBOX_BATCH, &n, (MonoTime){0}) == RESULT_OK) {
@@ -603,10 +649,14 @@ static void resolver_take_change(Resolver *resolver)
         return;
     }
     query_window_bound(&resolver->window, resolver->options.queries);
+    /* All answers go, and the second call sets the bound that counts. Names that are being asked
+     * for stay; their answer is sorted by the new family. */
     if (resolver->options.family != family) {
         name_cache_bound(&resolver->cache, 0);
     }
     name_cache_bound(&resolver->cache, resolver->options.cache_entries);
+    /* The new servers stand before the old ones are cancelled: cancelling calls resolver_on_answer
+     * for each question, which queues the name again, and ask_queued puts it to the new ones. */
     if (servers != NULL) {
         NameServers *before = resolver->servers;
         resolver->servers = servers;
@@ -617,6 +667,8 @@ static void resolver_take_change(Resolver *resolver)
     ask_queued(resolver);
 }
 
+/* Until c-ares or the canary needs a turn, whichever is first; -1 waits for a socket or a ring
+ * alone. One ms is added because a wait that is rounded down would turn for nothing. */
 static int resolver_wait_ms(const Resolver *resolver)
 {
     int ms = name_servers_wait_ms(resolver->servers);
@@ -654,6 +706,9 @@ static void *resolver_main(void *argument)
         atomic_store_explicit(&resolver->published_cached, resolver->cache.by_expiry.count,
                               memory_order_relaxed);
     }
+    /* The end. Questions in flight come back within this call as FETCH_LOCAL (`stopping` is set, so
+     * nothing is asked again), then the names that were still QUEUED. What is in the inbox is given
+     * back by resolver_stop. */
     name_servers_cancel(resolver->servers);
     while (resolver->queue.head != NULL) {
         Name *name = name_queue_take(&resolver->queue);
@@ -727,7 +782,13 @@ void resolver_resolve(Resolver *resolver, VisitState *visit_state)
 
 void resolver_stop(Resolver *resolver)
 {
+    /* In this order: the flag before the ring, or the thread could sleep again; closed before the
+     * join, so that what is pushed later is refused by the pusher itself (resolver_resolve) and the
+     * drain below finds all that was accepted. */
     atomic_store(&resolver->stopping, true);
+    /* In this order: the flag before the ring, or the thread could sleep again; closed before the
+     * join, so that what is pushed later is refused by the pusher itself (resolver_resolve) and the
+     * drain below finds all that was accepted. */
     queue_close(&resolver->inbox);
     wake_ring(&resolver->wake);
     thread_join(&resolver->thread);
@@ -810,6 +871,7 @@ Result dns_record_format(Buffer *out, const char *hostname, const struct ares_ad
 
 uint64_t dns_record_fingerprint(const struct ares_addrinfo *answer)
 {
+    /* A sum does not depend on order. Without the time to live, as dns_answer_tell wants it. */
     uint64_t sum = 1;
     for (const struct ares_addrinfo_cname *alias = answer->cnames; alias != NULL;
          alias = alias->next) {

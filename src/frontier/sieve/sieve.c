@@ -13,8 +13,8 @@
 
 /* Sieve link: what the bucket files hold of a link, behind its key.
  *
- * What: the auxiliary value of a DRUM element, written by sieve.c and read by sieve.c and
- * sieve.c. It is in the machine's byte order: bucket files do not travel. */
+ * What: the auxiliary value of a DRUM element, written when a link is added, read by
+ * a merge and by sieve_walk. It is in the machine's byte order: bucket files do not travel. */
 
 /* The URL follows, unless the cache knew it. */
 typedef struct SieveLink {

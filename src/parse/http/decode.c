@@ -30,6 +30,8 @@
 #define CODINGS_BYTES     1024u /* of the codings of an answer */
 #define DECODE_STEP_BYTES ((size_t)64 * 1024)
 
+/* The scratch has two uses that never meet: of stacked codings each of the two takes what the
+ * other one gave; of a body in pieces, which has one coding, scratch[0] takes the piece. */
 struct Decoder {
     struct libdeflate_decompressor *fast;
     z_stream zlib;
@@ -67,6 +69,8 @@ typedef struct Decoding {
     char spare;   /* a place for the byte that proves there is more than the limit */
 } Decoding;
 
+/* What a step says of the stream: it goes on, has met its end, cannot be decoded, or there was no
+ * memory. A step that moved nothing says MORE as well; decode_stream sees that. */
 typedef enum DecodeStep {
     DECODE_STEP_MORE,
     DECODE_STEP_END,
@@ -97,6 +101,8 @@ typedef enum DecodeCodec {
 
 #define DECODE_GZIP_WINDOW (15 + 16) /* window_bits of a gzip member */
 
+/* A server chooses how much a codec allocates. Brotli takes all of it from an arena that ends with
+ * the body, so the bound holds whatever it asks for, and nothing is left behind. */
 #define BROTLI_BLOCK_BYTES ((size_t)1 << 20)
 #define BROTLI_MAX_BYTES   ((size_t)64 << 20) /* its window is 16 MiB, reallocated while it grows */
 #define ZSTD_WINDOW_LOG    23                 /* 8 MiB: what RFC 9659 allows for content codings */
@@ -139,6 +145,7 @@ static DecodeStep decode_brotli_step(Decoder *decoder, DecodeInput *in, char **o
     case BROTLI_DECODER_RESULT_ERROR:
         break;
     }
+    /* The codes of allocations are neighbours, and negative: TREES is the least one. */
     BrotliDecoderErrorCode code = BrotliDecoderGetErrorCode(decoder->brotli);
     bool is_memory = code <= BROTLI_DECODER_ERROR_ALLOC_CONTEXT_MODES &&
                      code >= BROTLI_DECODER_ERROR_ALLOC_BLOCK_TYPE_TREES;
@@ -179,6 +186,7 @@ static DecodeStep decode_zlib_step(Decoder *decoder, DecodeInput *in, char **out
     in->left -= in_now - z->avail_in;
     *out += out_now - z->avail_out;
     *room = z->avail_out;
+    /* Z_BUF_ERROR is no error: there was no input, or no room, and decode_stream knows which. */
     switch (code) {
     case Z_OK:
     case Z_BUF_ERROR:
@@ -199,7 +207,10 @@ static bool decode_is_gzip(const DecodeInput *in)
 }
 
 /* The whole of a gzip body in one call, when its trailer names a size that is plausible. False when
- * the stream must decide: nothing was appended then. */
+ * the stream must decide: nothing was appended then. The trailer is the sender's word, so three
+ * things are asked before memory is reserved for it: it fits the limits, it would be no bomb, and
+ * deflate can do it (1032 : 1 at most). A body of several members names only the last one's size;
+ * then bytes are left over, and the stream begins anew. */
 static bool gzip_at_once(Decoding *d)
 {
     const DecodeInput *in = &d->in;
@@ -226,6 +237,8 @@ static bool gzip_at_once(Decoding *d)
     return true;
 }
 
+/* RFC 1950: method 8, a window of 32 KiB at most, and the two bytes as one number a multiple of
+ * 31. */
 static bool decode_has_zlib_frame(const DecodeInput *in)
 {
     if (in->left < 2) {
@@ -280,6 +293,7 @@ Result decoder_new(Decoder **decoder)
         return RESULT_MEMORY;
     }
     arena_init(&d->brotli_memory, BROTLI_BLOCK_BYTES, BROTLI_MAX_BYTES);
+    /* The limits of both are set whenever they are used. */
     buffer_init(&d->scratch[0], 0);
     buffer_init(&d->scratch[1], 0);
     d->fast = libdeflate_alloc_decompressor();
@@ -327,7 +341,9 @@ static bool decode_looks_plain(const DecodeInput *in)
 
 /* ---- the loop of all codecs ---- */
 
-/* A whole body is in memory, and what its beginning alone comes to is no matter. */
+/* A whole body is in memory, and what its beginning alone comes to is no matter; of pieces `used`
+ * is what the codec has taken so far. raw_length stays the length of the body as received, also
+ * behind the first of several codings, since it is their product that fills the memory. */
 static bool is_bomb(const Decoding *d)
 {
     if (d->bounds.max_ratio == 0) {
@@ -340,7 +356,8 @@ static bool is_bomb(const Decoding *d)
 }
 
 /* Where the next bytes may go: to the end of a whole body, behind whose limit there is room for
- * one, or into the scratch of pieces. NULL: without memory. */
+ * one, or into the scratch of pieces. NULL: without memory. In steps of DECODE_STEP_BYTES also for
+ * a whole body, so that decode_give looks for a bomb that often. */
 static char *decode_room(Decoding *d, size_t *room)
 {
     Buffer *out = d->out;
@@ -361,6 +378,8 @@ static char *decode_room(Decoding *d, size_t *room)
  * on. */
 static DecodeStatus decode_give(Decoding *d, const char *bytes, size_t length)
 {
+    /* given never exceeds max_bytes, and the byte in `spare` makes length one too many: that is how
+     * the limit is noticed. */
     uint64_t room = d->bounds.max_bytes - d->given;
     size_t n = length < room ? length : (size_t)room;
     d->given += n;
@@ -396,6 +415,8 @@ static DecodeStatus decode_plain(Decoding *d)
     return status;
 }
 
+/* So many bytes that a mark, and text, can be told; fewer only at the end of the body. A source may
+ * give a byte at a time. */
 static void decode_fill(DecodeInput *in)
 {
     bool more = true;
@@ -404,7 +425,10 @@ static void decode_fill(DecodeInput *in)
     }
 }
 
-/* One stream of a codec that was made ready. */
+/* One stream of a codec that was made ready. The order of questions: what came out is handed on
+ * first, whatever the step says, so that a broken body keeps all before the break; then the step's
+ * own answer; then what it lacked. It lacks input when there is none left and room is: a codec that
+ * fills its room may still hold bytes. */
 static DecodeStatus decode_stream(Decoding *d, DecodeStepFunction step)
 {
     for (;;) {
@@ -422,6 +446,7 @@ static DecodeStatus decode_stream(Decoding *d, DecodeStepFunction step)
             return status;
         }
         switch (answer) {
+        /* The next member's mark may be in bytes that were not read yet. */
         case DECODE_STEP_END:
             decode_fill(&d->in);
             return DECODE_OK;
@@ -436,6 +461,7 @@ static DecodeStatus decode_stream(Decoding *d, DecodeStepFunction step)
             if (!decode_more(&d->in)) {
                 return DECODE_TRUNCATED;
             }
+            /* Input and room were there, and it moved neither: it would do so for ever. */
         } else if (left == room && d->in.left == in_before) {
             return DECODE_BROKEN;
         }
@@ -472,6 +498,7 @@ static DecodeStatus decode_zstd(Decoding *d)
     return status;
 }
 
+/* Brotli has no reset: an instance for each body, whose memory the arena takes back at once. */
 static DecodeStatus decode_brotli(Decoding *d)
 {
     DecodeStatus status = decode_brotli_begin(d->decoder);
@@ -482,7 +509,9 @@ static DecodeStatus decode_brotli(Decoding *d)
     return status;
 }
 
-/* Begins again behind a codec that could make nothing of the body. False: it has been handed on. */
+/* Begins again behind a codec that could make nothing of the body. False: it has been handed on. A
+ * whole body can always begin again, as its bytes are still here; of pieces the sink may have had
+ * some. */
 static bool decode_again(Decoding *d)
 {
     if (d->out != NULL) {
@@ -540,10 +569,15 @@ static DecodeStatus decode_one(Decoding *d, DecodeCodec coding)
         status = decode_brotli(d);
         break;
     }
+    /* deflate without its frame and brotli take almost any bytes for a while. If they fail on what
+     * reads like text, the header was wrong; on other bytes they were right, and what came out
+     * stays. */
     bool is_failure = status == DECODE_BROKEN || status == DECODE_TRUNCATED;
     return is_failure && d->is_plain && decode_again(d) ? decode_plain(d) : status;
 }
 
+/* Words that are unknown count as identity, because servers invent them ("utf-8", "none") beside
+ * bodies that are plain. */
 static DecodeCodec coding_of(const char *word, size_t length)
 {
     static const struct {
@@ -617,6 +651,8 @@ DecodeStatus decode_content(Decoder *decoder, const char *encoding, size_t encod
         if (n > 0) {
             buffer_trim(target, KEEP_BYTES);
             buffer_reset(target);
+            /* Between two codings the limit of the result holds: whatever is longer than that,
+             * packed once more or not, would not fit either when it comes out. */
             target->limit = limit;
         }
         Decoding one = {.decoder = decoder,
@@ -630,6 +666,7 @@ DecodeStatus decode_content(Decoder *decoder, const char *encoding, size_t encod
         if (status == DECODE_RATIO || status == DECODE_MEMORY) {
             return status; /* no next coding for a bomb */
         }
+        /* The first trouble counts: what a later coding makes of a cut body follows from it. */
         worst = worst == DECODE_OK ? status : worst;
         in = (DecodeInput){.next = target->data, .left = target->length};
     }
@@ -661,6 +698,7 @@ static DecodeStatus decode_chunked_read_size(DecodeInput *in, size_t *size)
     *size = 0;
     const char *digits = p;
     for (; p < end && hex_value(*p) >= 0; p++) {
+        /* A length that would overflow. Zeros in front of it are no matter. */
         if (*size > SIZE_MAX >> 8) {
             return DECODE_BROKEN;
         }
@@ -703,6 +741,7 @@ DecodeStatus decode_chunked(const char *raw, size_t length, Buffer *out)
         if (status == DECODE_TRUNCATED && size == 0 && hex_value(*in.next) == 0) {
             return DECODE_OK; /* "0" and then the end: nothing is missing */
         }
+        /* The last chunk has size 0; trailers are not read. */
         if (status != DECODE_OK || size == 0) {
             return status;
         }

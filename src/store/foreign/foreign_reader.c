@@ -19,6 +19,9 @@
 #include <zstd.h>
 #include <strings.h>
 
+/* STEP_BYTES: of one call of a codec. What is asked for may be a gigabyte because a damaged header
+ * says so; memory grows only as bytes really come. KEEP_BYTES: the buffer keeps that much from
+ * record to record, more is given back after one large record. */
 #define STEP_BYTES    ((size_t)64 << 10)
 #define KEEP_BYTES    ((size_t)4 << 20)
 #define RELEASE_BYTES ((uint64_t)16 << 20) /* of the file, at once */
@@ -31,6 +34,16 @@
 
 typedef enum ForeignCoding { CODING_NONE, CODING_GZIP, CODING_ZSTD } ForeignCoding;
 
+/* A member goes through these states:
+ *
+ *   ended --begin_codec()--> open --a step meets the member's end--> ended
+ *                             |
+ *                             '--a step fails--> broken --foreign_stream_skip_member()--> open
+ *
+ * "ended" is is_open false. "broken" is is_open and is_broken: foreign_stream_fill answers
+ * RESULT_DAMAGED then without asking the codec, whose state after an error is undefined. In all
+ * three the bytes that came before stay readable. A file without compression is one member that
+ * ends with the file. */
 struct ForeignStream {
     const char *file; /* mapped; NULL when it is empty */
     uint64_t file_size;
@@ -56,6 +69,8 @@ static bool is_remark(const char *p, uint64_t left)
            memcmp(p + 1, "\x2a\x4d\x18", 3) == 0;
 }
 
+/* A codec is allocated once and reset for each member: archives have tens of thousands of them.
+ * The dictionary of a Zstandard file survives, because only the session is reset. */
 static Result begin_codec(ForeignStream *stream)
 {
     stream->member = stream->position;
@@ -75,7 +90,9 @@ static Result begin_codec(ForeignStream *stream)
     return RESULT_OK;
 }
 
-/* A frame need not say how long it becomes. */
+/* A frame need not say how long it becomes, so it is decompressed step by step, up to the limit of
+ * the buffer (DICTIONARY_BYTES). A step that had room left and nothing more to read means that the
+ * frame is cut. */
 static Result decompress_dictionary(ForeignStream *stream, const char *bytes, size_t length,
                                     Buffer *plain)
 {
@@ -97,7 +114,9 @@ static Result decompress_dictionary(ForeignStream *stream, const char *bytes, si
     return RESULT_OK;
 }
 
-/* The dictionary that a file may begin with, compressed or not; all of its frames need it. */
+/* The dictionary that a file may begin with, compressed or not. All frames of the file need it, so
+ * one that cannot be read is damage of the whole file, and opening fails. It is looked for at the
+ * first byte of the part that is opened, which in a ZIP (dedup_index.c) is a file of its own. */
 static Result load_dictionary(ForeignStream *stream)
 {
     uint64_t length = 0;
@@ -193,7 +212,9 @@ void foreign_stream_close(ForeignStream *stream)
     free(stream);
 }
 
-/* Compressed bytes of the file, and how far they were read. */
+/* Without compression this is exact, because `position` runs ahead of what was taken by the bytes
+ * that are held. With compression it is where the codec stands, which is enough for a progress
+ * bar. */
 static uint64_t foreign_stream_position(const ForeignStream *stream)
 {
     size_t held = stream->coding == CODING_NONE ? stream->bytes.length - stream->taken : 0;
@@ -224,6 +245,9 @@ bool foreign_stream_is_at_member_end(const ForeignStream *stream)
 
 /* ---- a step of each coding: up to `room` bytes behind those that are there ---- */
 
+/* A step appends up to `room` bytes to those that are there, and moves `position`. One that neither
+ * takes nor gives a byte is damage: broken data can leave a codec in such a state, and the loop
+ * around it would never end. A file that is cut within a member ends the same way. */
 static Result step_plain(ForeignStream *stream, size_t room)
 {
     uint64_t left = stream->size - stream->position;
@@ -246,12 +270,11 @@ static Result step_gzip(ForeignStream *stream, size_t room)
     z->avail_in = in;
     z->next_out = (Bytef *)stream->bytes.data + stream->bytes.length;
     z->avail_out = (uInt)room;
+    /* avail_in is 32 bits wide: of a part beyond INT_MAX bytes zlib is shown a piece at a time. */
     int rc = inflate(z, Z_NO_FLUSH);
     stream->position += in - z->avail_in;
     stream->bytes.length += room - z->avail_out;
     stream->is_open = rc != Z_STREAM_END;
-    /* Broken data can make a decompressor neither take nor give, and it would be called for ever.
-     */
     bool stuck = z->avail_out == room && z->avail_in == in;
     if (rc == Z_MEM_ERROR) {
         return RESULT_MEMORY;
@@ -272,7 +295,9 @@ static Result step_zstd(ForeignStream *stream, size_t room)
     return ZSTD_isError(rc) != 0 || stuck ? RESULT_DAMAGED : RESULT_OK;
 }
 
-/* Gives back the pages of the file that lie behind, which would count as memory of the process. */
+/* Gives back the pages of the file that lie behind `position`, which would count as memory of the
+ * process (crawl.memory), many at a time. When foreign_stream_skip_member goes back behind
+ * `released`, the pages are simply read again. */
 static void release_read(ForeignStream *stream)
 {
     uint64_t place = (uint64_t)(stream->map - stream->file) + stream->position;
@@ -292,6 +317,9 @@ static Result foreign_stream_step(ForeignStream *stream, size_t room)
     return stream->coding == CODING_ZSTD ? step_zstd(stream, room) : step_plain(stream, room);
 }
 
+/* After damage the bytes before it are still there and are counted: callers look at the length
+ * first, and at the code only when it is too short. So a record that is whole is read although what
+ * follows it is broken. */
 Result foreign_stream_fill(ForeignStream *stream, size_t n)
 {
     Result rc = RESULT_OK;
@@ -332,7 +360,10 @@ Result foreign_stream_next_member(ForeignStream *stream)
 }
 
 /* Drops all bytes and goes to the next place behind the beginning of the present member where one
- * may begin; *passed: compressed bytes that were passed over. RESULT_NOT_FOUND: there is none. */
+ * may begin; *passed: compressed bytes that were passed over. RESULT_NOT_FOUND: there is none. The
+ * search begins one byte behind the member's first, not where the codec stopped: a codec reads on
+ * for a while after the damage, over the beginning of the next member. Without compression there
+ * are no marks, and no other member. */
 static Result foreign_stream_skip_member(ForeignStream *stream, uint64_t *passed)
 {
     uint64_t at = stream->member + 1;
@@ -382,6 +413,8 @@ Result foreign_reader_open(ForeignReader **out, const char *path, size_t max_blo
     }
     reader->max_block = max_block;
     buffer_init(&reader->head, FOREIGN_HEAD_BYTES);
+    /* The limit holds the largest record that is accepted, its header and the look behind it. What
+     * asks for more is RESULT_LIMIT, which foreign_reader_told makes "too long". */
     Result rc = foreign_stream_open(&reader->stream, path, 0, UINT64_MAX,
                                     max_block + FOREIGN_HEAD_BYTES + 2 * (size_t)SLACK_BYTES);
     if (rc != RESULT_OK) {
@@ -423,6 +456,8 @@ static Result foreign_reader_damaged(ForeignReader *reader, const char *what)
     return RESULT_DAMAGED;
 }
 
+/* A stream's codes as those of a record: what is broken or too long in one record is damage of that
+ * record, which foreign_reader_pass can leave behind. Only memory and I/O end the reading. */
 static Result foreign_reader_told(ForeignReader *reader, Result rc)
 {
     if (rc == RESULT_DAMAGED) {
@@ -438,7 +473,9 @@ static bool foreign_reader_begins_record(const char *bytes, size_t length)
     return length >= WORD_LENGTH && memcmp(bytes, word, WORD_LENGTH) == 0;
 }
 
-/* Passes over blank lines, and over the ends of members. RESULT_NOT_FOUND: the file ends. */
+/* Passes over blank lines, and over the ends of members. RESULT_NOT_FOUND: the file ends. An empty
+ * member, and one of blank lines only, is no record and no damage. Damage is reported here only
+ * when no byte of a record came before it. */
 static Result find_start(ForeignReader *reader)
 {
     for (;;) {
@@ -476,6 +513,8 @@ static Result need(ForeignReader *reader, size_t n, bool *cut)
     (void)foreign_stream_bytes(reader->stream, &length);
     *cut = false;
     while (rc == RESULT_OK && length < n && !*cut) {
+        /* A record of ARC has no mark by which one would know the next, so its member is where it
+         * ends. */
         rc = reader->is_arc ? RESULT_NOT_FOUND : foreign_stream_next_member(reader->stream);
         if (rc == RESULT_NOT_FOUND) {
             *cut = true;
@@ -502,7 +541,8 @@ static Result need(ForeignReader *reader, size_t n, bool *cut)
 /* ---- the header ---- */
 
 /* The length of the header with its empty line; 0: it does not end here. *cut: it does not end at
- * all, for the next record begins in it; NULL: no record can. */
+ * all, for the next record begins in it; NULL: no record can (an HTTP header may hold a line
+ * "WARC/"). The end of a line alone is enough, as in files that an editor has touched. */
 static size_t head_length(const char *bytes, size_t length, bool *cut)
 {
     for (size_t at = 0; at < length;) {
@@ -613,7 +653,10 @@ static Result foreign_reader_read_head(ForeignReader *reader, ForeignRecord *rec
 
 /* ---- the record ---- */
 
-/* What follows the block must be the end of the file, or blank lines and a record. */
+/* What follows the block must be the end of the file, or blank lines and a record. A wrong
+ * Content-Length would otherwise hand out half a record, or one and a half, as a page; such a
+ * record is refused and the search for the next one begins in it. An ARC has no mark to look
+ * for. */
 static Result foreign_reader_check_end(ForeignReader *reader, size_t total)
 {
     size_t length = 0;
@@ -632,7 +675,8 @@ static Result foreign_reader_check_end(ForeignReader *reader, size_t total)
 
 /* ---- ARC: a line "URL IP-address date content-type length", and as many bytes ---- */
 
-/* Takes the last word of a line. */
+/* Takes the last word of a line. ARC lines are read from behind, because URLs of old crawls hold
+ * blanks and the fields behind the URL do not. */
 static WarcBytes take_last_word(WarcBytes *line)
 {
     size_t end = line->length;
@@ -657,6 +701,9 @@ static Result read_arc_line(ForeignReader *reader, ForeignRecord *record, uint64
         return foreign_reader_damaged(reader, "no ARC record");
     }
     record->uri = line;
+    /* The first record of a file is "filedesc://", and "dns:" ones come between: neither is an
+     * answer of HTTP. A response gets its address as a field, so that a reader of records need not
+     * know of ARC. */
     bool is_web = line.length > 4 && memcmp(line.bytes, "http", 4) == 0;
     record->type = is_web ? WARC_RESPONSE : WARC_METADATA;
     record->fields[record->n_fields++] =
@@ -691,6 +738,8 @@ Result foreign_reader_next(ForeignReader *reader, ForeignRecord *record)
     record->uri = warc_bytes("", 0);
     record->date = (WallTime){0};
     record->n_fields = 0;
+    /* The record before was borrowed until now. What failed took nothing, so that
+     * foreign_reader_pass searches the record itself, too. */
     foreign_stream_take(reader->stream, reader->to_take);
     reader->to_take = 0;
     Result rc = find_start(reader);
@@ -733,7 +782,9 @@ Result foreign_reader_next(ForeignReader *reader, ForeignRecord *record)
     return rc;
 }
 
-/* Looks for "\nWARC/" behind the first byte of what is there. */
+/* Looks for "\nWARC/" behind the first byte of what is there: the record that failed begins with
+ * the word itself. Without a find all but the last six bytes go, in which the word may have
+ * begun. */
 static bool find_word(ForeignReader *reader)
 {
     size_t length = 0;
@@ -786,6 +837,8 @@ Result foreign_reader_pass(ForeignReader *reader)
         }
         rc = passed > 0 ? foreign_stream_fill(reader->stream, WORD_LENGTH) : RESULT_OK;
         bytes = foreign_stream_bytes(reader->stream, &length);
+        /* A place that looks like the beginning of a member (two bytes for gzip) is often none. It
+         * counts only when a record comes out of it; otherwise the search goes on inside. */
         if (passed > 0 && rc == RESULT_OK && foreign_reader_begins_record(bytes, length)) {
             return RESULT_OK;
         }
@@ -831,10 +884,7 @@ Result foreign_http_read(WarcBytes block, Buffer *chunks, ForeignAnswer *answer)
     answer->is_10 = strncasecmp(block.bytes, "HTTP/1.0", 8) == 0;
     answer->stored = warc_bytes(block.bytes + length, block.length - length);
     answer->body = answer->stored;
-    if (!says_chunked(answer->header)) {
-        return RESULT_OK;
-    }
-    if (answer->stored.length == 0) {
+    if (!says_chunked(answer->header) || answer->stored.length == 0) {
         return RESULT_OK;
     }
     buffer_reset(chunks);
