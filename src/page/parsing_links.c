@@ -12,6 +12,7 @@
 
 /* ---- kinds ---- */
 
+/* A <link> is a page (rel=next) or something that the page loads; only its flags tell. */
 static bool is_embed(const PageLink *link)
 {
 #define LINK_KIND_IS_EMBED(constant, name, what) [constant] = (what) == LINK_EMBEDS,
@@ -32,7 +33,8 @@ bool parsing_links_wants_embeds(const Config *config)
     return config->scope_embeds || config->render_mode != RENDER_MODE_OFF;
 }
 
-/* Whether a browser loads it to show the page, wherever it lives. */
+/* Whether a browser loads it to show the page, wherever it lives. A redirect is one when it stands
+ * in place of one: the hop of the URL that redirects is 'E' then, and stays so. */
 static bool is_requisite(const Parser *parser, const ParsedPage *page, const PageLink *link)
 {
     if (link->kind == LINK_REDIRECT) {
@@ -62,7 +64,7 @@ static bool is_requisite(const Parser *parser, const ParsedPage *page, const Pag
 /* ---- each link once ---- */
 
 /* True when the key was not among those of this page's links. A page may name any number of hosts
- * that are out of scope. */
+ * that are out of scope, so the set is bounded by bytes. */
 static bool note_seen(Parser *parser, uint64_t key)
 {
     return seen_links_note(&parser->seen, key, (size_t)parser->config->parse_memory / 64);
@@ -78,6 +80,8 @@ static bool counts(const Parser *parser, const PageLink *link)
     return !is_own && link->kind != LINK_SITEMAP;
 }
 
+/* The arena is reset, so nothing that was kept may be used behind this; the arrays keep their
+ * room. */
 void parsing_links_forget(Parser *parser)
 {
     seen_links_forget(&parser->seen);
@@ -99,7 +103,8 @@ LinkMark parsing_links_mark(const Parser *parser)
 }
 
 /* The URLs of what is kept are still in the arena, and so are those that are given up: a document
- * that is read twice takes their room twice, within parse.memory. */
+ * that is read twice takes their room twice, within parse.memory. The set of seen links and the
+ * counters are made anew from what stays (9b01c61f: links out of scope, too). */
 void parsing_links_rewind(Parser *parser, const LinkMark *mark)
 {
     seen_links_forget(&parser->seen);
@@ -124,6 +129,7 @@ static bool is_trap(const Config *config, const PageLink *link)
 {
     const char *end = link->url + link->length;
     const char *path = strstr(link->url, "//");
+    /* Repetitions are looked for in the path alone: a query repeats what a form asks. */
     path = path == NULL ? NULL : strchr(path + 2, '/');
     if (path == NULL) {
         return false;
@@ -144,6 +150,8 @@ static FilterInput parsing_links_input(const Parser *parser, const ParsedPage *p
                          .depth = request->depth + (request->has_page ? 1u : 0u)};
 }
 
+/* A URL that cannot be parsed is no reason to refuse here: filters are about URLs, and the writer
+ * refuses what is none. */
 static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *link)
 {
     const Filters *filters = parser->filters;
@@ -173,6 +181,9 @@ static Refusal refuse_occurrence(const Parser *parser, const ParsedPage *page, c
         link->kind != LINK_REDIRECT && !is_requisite(parser, page, link)) {
         return REFUSED_KIND;
     }
+    /* Two ways to say nofollow: at the link, and of the page as a whole (a header or <meta>). What
+     * the page is shown with, what it redirects to, and what stands in headers and sitemaps is not
+     * meant by the page's. */
     if ((link->flags & refused) != 0 ||
         ((page->verdict.robots & PAGE_NOFOLLOW) != 0 && !is_requisite(parser, page, link) &&
          link->kind != LINK_REDIRECT && link->kind != LINK_HEADER && link->kind != LINK_SITEMAP)) {
@@ -183,7 +194,9 @@ static Refusal refuse_occurrence(const Parser *parser, const ParsedPage *page, c
     return link->kind == LINK_FEED && parser->has_feed ? REFUSED_FEEDS : REFUSALS;
 }
 
-/* What a seed redirects to is a place to stay in as the seed is, and so on along the redirects. */
+/* What a seed redirects to is a place to stay in as the seed is, and so on along the redirects:
+ * "example.org" is mostly a redirect to "www.example.org", and with scope.stay = host the crawl
+ * would end there. Asked before the scope, whose answer depends on it. */
 static void follow_seed(const Parser *parser, const ParsedPage *page, const PageLink *link)
 {
     const FetchRequest *request = &page->fetch->request;
@@ -198,7 +211,8 @@ static void follow_seed(const Parser *parser, const ParsedPage *page, const Page
     }
 }
 
-/* REFUSALS when the URL may be followed from this page; *hop is then how it is found. */
+/* REFUSALS when the URL may be followed from this page; *hop is then how it is found. The cheap
+ * questions first: a filter may run expressions. */
 static Refusal parsing_links_refuse_url(Parser *parser, const ParsedPage *page,
                                         const PageLink *link, uint8_t *hop)
 {
@@ -223,6 +237,8 @@ void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *ur
 {
     stats_add(&parser->stats->refused[why], 1);
     length = length < LOGGED_BYTES ? length : LOGGED_BYTES;
+    /* Kinds that are not followed would be most lines of skipped.log. What was forgotten must not
+     * come back to a log. */
     if (why != REFUSED_KIND && why != REFUSED_DENIED) { /* the latter: what was forgotten */
         SkippedLink link = {.url = url,
                             .length = length,
@@ -233,7 +249,8 @@ void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *ur
     }
 }
 
-/* How much the rules expect of a link. */
+/* How much the rules expect of a link. The text around it is there only while it is being found
+ * (copy_link), so this is asked now, and not when the page is scored. */
 static float promise(Parser *parser, const ParsedPage *page, const PageLink *link)
 {
     const ScoreRules *rules = parser->options->score_rules;
@@ -277,7 +294,8 @@ static const PageLink *without_userinfo(Parser *parser, const PageLink *link)
 
 /* ---- what is kept ---- */
 
-/* A copy that lives as long as the page. NULL without memory. */
+/* A copy that lives as long as the page. NULL without memory, which is the arena's bound
+ * (parse.memory): the link is counted as beyond the page then. */
 static const PageLink *copy_link(Parser *parser, const PageLink *link)
 {
     PageLink *copy = arena_alloc(&parser->arena, sizeof *copy);
@@ -330,6 +348,7 @@ static uint64_t seen_key(const Parser *parser, const ParsedPage *page, const Pag
     return hash_64(link->url, link->length, apart ? 1 : 0);
 }
 
+/* False also for a URL that the page has had already, which is no refusal. */
 static bool parsing_links_is_wanted(Parser *parser, const ParsedPage *page, const PageLink *link,
                                     uint8_t *hop)
 {
@@ -352,6 +371,7 @@ static bool parsing_links_is_wanted(Parser *parser, const ParsedPage *page, cons
     return refusal == REFUSALS;
 }
 
+/* n_uncounted are those among n_kept that do not count. */
 static bool parsing_links_is_beyond(const Parser *parser, const PageLink *link)
 {
     size_t most = (size_t)parser->config->parse_max_links;
@@ -391,6 +411,8 @@ void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, L
     PageLink found = {.length = url->length, .kind = (uint8_t)kind};
     char *text = arena_copy(&parser->arena, url->href, url->length);
     if (text != NULL) {
+        /* The same as without_userinfo; here the copy is needed in any case, since url is the
+         * caller's. */
         found.length = (uint32_t)authority_strip(text, url->length);
         found.url = text;
         follow(parser, page, &found, score, false);
@@ -417,7 +439,12 @@ static Result find_keys(Parser *parser, ParsedPage *page)
     return RESULT_OK;
 }
 
-/* One allocation that travels with the page. */
+/* One allocation that travels with the page to the ingest thread, which frees it:
+ *
+ *   n LinkInfo | n hops | n kinds | URLs, each with its NUL
+ *
+ * The digest of the links is that of the last part: equal pages have equal links in equal order.
+ */
 Result parsing_links_copy(Parser *parser, ParsedPage *page)
 {
     size_t n = parser->n_kept;
@@ -448,6 +475,8 @@ Result parsing_links_copy(Parser *parser, ParsedPage *page)
         next += kept->link->length + 1u;
     }
     page->links.n = n;
+    /* Few pages have dates, those of a sitemap; without memory for them the links are scheduled
+     * without. */
     page->links.dates =
         parser->n_dates == 0 ? NULL : malloc(parser->n_dates * sizeof *page->links.dates);
     for (size_t i = 0; page->links.dates != NULL && i < n; i++) {
@@ -499,6 +528,7 @@ void parsing_links_of_header(Parser *parser, const ParsedPage *page, const HttpH
     size_t length = 0;
     int64_t seconds = 0;
     size_t position = 0;
+    /* Beside another status a Location is no redirect (201: what was made). */
     if (page->fetch->answer.status >= 300 && page->fetch->answer.status < 400 &&
         http_header_find(header, "Location", &field)) {
         parsing_links_add_reference(parser, page, field.value, field.value_length, LINK_REDIRECT);
@@ -531,6 +561,7 @@ void parsing_html_note_decoding(FetchResult *fetch, DecodeStatus status)
     case DECODE_LIMIT:
         fetch->answer.truncated = TRUNCATED_LENGTH;
         break;
+    /* A bomb counts as a failed fetch, since nothing that came of it can be trusted. */
     case DECODE_RATIO:
         fetch->answer.status = STATUS_DECODING;
         break;
@@ -577,6 +608,8 @@ static void list_link(Parser *parser, const PageLink *link)
     parser->n_listed += copy->url != NULL;
 }
 
+/* Called while the document is being read. `robots` is what it has said so far; a nofollow that
+ * comes later is dealt with at its end (parsing_html_document). */
 static void take_link(void *context, const PageLink *link, unsigned robots)
 {
     Reading *reading = context;
@@ -597,6 +630,7 @@ static void take_link(void *context, const PageLink *link, unsigned robots)
     }
 }
 
+/* The parser begins again, in another encoding than it took for granted. */
 static void restart_links(void *context)
 {
     Reading *reading = context;
@@ -615,6 +649,7 @@ static bool read_long_page(Parser *parser, ParsedPage *page, const HttpHeader *h
     if (!fetch->answer.spool.is_open && parser->decoded != DECODE_LIMIT) {
         return false;
     }
+    /* Made for the first long page of a thread and kept: most threads never need one. */
     parser->long_page = parser->long_page == NULL ? long_page_new() : parser->long_page;
     if (parser->long_page == NULL) {
         return false;
@@ -638,6 +673,7 @@ static bool read_long_page(Parser *parser, ParsedPage *page, const HttpHeader *h
     }
     page->about.bytes_read = result.bytes_read;
     page->about.unread = result.decoded != DECODE_OK || fetch->answer.spool.is_cut;
+    /* The digest of all of it, in place of that of the part that is kept. */
     page->hashes.body[0] = result.hash.high;
     page->hashes.body[1] = result.hash.low;
     parsing_html_note_decoding(fetch, result.decoded);
@@ -711,6 +747,9 @@ void parsing_html_document(Parser *parser, ParsedPage *page, const HttpHeader *h
         page->about.freshness.ends_s = found->ends_s;
     }
     if ((page->verdict.robots & PAGE_NOFOLLOW) != 0 && follows) {
+        /* A nofollow that stood behind the first links. Either all links of the document are taken
+         * back, or, where embeds are followed, it is read a second time: they can be told apart
+         * only while they are found. */
         if (!embeds) {
             parsing_links_rewind(parser, &reading.mark);
             stats_add(&parser->stats->refused[REFUSED_NOFOLLOW], parser->n_told);

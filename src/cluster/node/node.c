@@ -8,10 +8,24 @@
 #include "cluster/desk/watch_desk.h"
 #include "cluster/node/node_join.h"
 
+/* LEAVE_MS: the answer to the last record is waited for that long; others take a silent agent for
+ * dead by their own clocks all the same. QUIET_MS: towards the end of a crawl nothing but the look
+ * is left to wait for. */
 #define LEAVE_MS 2000 /* for the last messages */
 #define LOOK_MS  1000 /* how often limits and the end are looked at */
 #define QUIET_MS 250  /* while nothing is left here */
 
+/* Which parts there are depends on the state. In JOINING and JOINED only link, join and `given`;
+ * what stands behind `begun` is made by node_begin, and stays until node_delete also in LEFT and
+ * OUT, because others may still read its figures (node_stats). Everything that an event or a note
+ * does to the desks is therefore done in MEMBER only.
+ *
+ * A table goes this way, and nothing but the first and the last step changes what desks decide by:
+ *
+ *   key changed --table_keeper_take()--> TABLE_NEWER: seen, pending_epoch --sinks.new_table-->
+ *   the directory commits it --node_hear(NODE_TABLE)--> node_set_table()
+ *
+ * pending_epoch keeps a table that is on this way from being sent a second time. */
 struct Node {
     NodeOptions options;
     NodeSinks sinks;
@@ -44,6 +58,7 @@ Result node_new(Node **out, const NodeOptions *options, const Transport *transpo
                 const NodeSinks *sinks)
 {
     MemberRecord record = {.life = 0};
+    /* The name becomes part of subjects; a dot or a star in it would be heard by other crawls. */
     if (!node_link_is_name(options->crawl)) {
         return RESULT_INVALID;
     }
@@ -98,6 +113,7 @@ void node_delete(Node *node)
     free(node);
 }
 
+/* OUT is final, and told once: the first reason is the one to look at. */
 static void go_out(Node *node, const char *why)
 {
     if (node->state != NODE_OUT) {
@@ -127,7 +143,9 @@ const ClusterTable *node_table(const Node *node)
     return node->state == NODE_JOINED ? &node->join.table : &node->keeper.table;
 }
 
-/* Without memory the node goes out, whatever the desks behind the first that had none have done. */
+/* All desks learn of the table at once, within one event, so that no two of them ever act by
+ * different ones. Without memory the node goes out, whatever the desks behind the first that had
+ * none have done. */
 static void node_set_table(Node *node, const ClusterTable *table, MonoTime now)
 {
     Result rc = cluster_table_copy(&node->keeper.table, table);
@@ -141,6 +159,7 @@ static void node_set_table(Node *node, const ClusterTable *table, MonoTime now)
         go_out(node, "no memory for the cluster table");
         return;
     }
+    /* The more agents, the more rarely each one says what all of them say. */
     int64_t pace = (int64_t)table->n_agents * NODE_PACE_MS;
     node->link.head.epoch = table->epoch;
     node->link.pace_ms = pace < NODE_PACE_MOST ? pace : NODE_PACE_MOST;
@@ -149,7 +168,9 @@ static void node_set_table(Node *node, const ClusterTable *table, MonoTime now)
     key_changed(&node->keeper.key, now); /* it is to be confirmed */
 }
 
-/* revision: of our record, as far as is known. */
+/* The connection is there, for the first time or again. Nothing that was known before counts until
+ * it has been looked at anew: a message may have been missed. revision: of our record, as far as is
+ * known. */
 static void node_up(Node *node, uint64_t revision, MonoTime now)
 {
     const NodeLink *link = &node->link;
@@ -168,7 +189,9 @@ static void node_up(Node *node, uint64_t revision, MonoTime now)
     lease_holder_lose_all(node->leases.holder, now); /* something may have been ordered since */
 }
 
-/* RESULT_MEMORY: the desks are to be ended all the same. */
+/* In the order of who needs whom: the greeter before the courier, the link's table and members
+ * before all. Each init leaves what its destroy accepts, so after RESULT_MEMORY, too, the desks are
+ * to be ended (node_delete). */
 static Result node_open_desks(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
 {
     const NodeOptions *options = &node->options;
@@ -205,6 +228,8 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
     node->state = NODE_MEMBER;
     node->next_look = now;
     node_set_table(node, &join->table, now);
+    /* The connection may have gone while the table was being committed; then TRANSPORT_UP does
+     * this. */
     if (node->link.up) {
         node_up(node, join->record_revision, now);
     }
@@ -217,6 +242,8 @@ void node_leave(Node *node, MonoTime now)
         node->state = node->state == NODE_OUT ? NODE_OUT : NODE_LEFT;
         return;
     }
+    /* First the leases: other agents may go on with these addresses before our record says
+     * anything. */
     lease_desk_close(&node->leases, now);
     node->leave_end = mono_add_ms(now, LEAVE_MS);
     MemberRecord *self = &node->members.self;
@@ -224,6 +251,7 @@ void node_leave(Node *node, MonoTime now)
         return; /* as if it had been killed */
     }
     self->state = MEMBER_STOPPED;
+    /* Whoever reads it knows that leases of this session and of all before it are void. */
     self->dead_below = node->link.head.session + 1;
     members_put_self(&node->members, now);
 }
@@ -313,6 +341,8 @@ static void node_take_table(Node *node, const TransportEvent *event, MonoTime no
     case TABLE_NOTHING:
         break;
     case TABLE_CONFIRMED:
+        /* As of the time of the question, not of the answer: what happened in between is not
+         * confirmed. */
         lease_arbiter_confirm(node->leases.arbiter, node->keeper.key.asked);
         break;
     case TABLE_NEWER:
@@ -321,6 +351,7 @@ static void node_take_table(Node *node, const TransportEvent *event, MonoTime no
             node->sinks.new_table(node->sinks.context, &node->keeper.seen);
         }
         break;
+    /* Logged once. Nothing is granted as long as it lasts, since no look confirms the table. */
     case TABLE_TWO:
         if (!node->told_two) {
             node->told_two = true;
@@ -345,9 +376,12 @@ static void take_member(Node *node, const TransportEvent *event, MonoTime now)
         courier_present(&node->courier, agent, now);
         greet_desk_present(&node->greet, agent, now);
         break;
+    /* Two processes with one directory's number (a copied directory, a machine that came back): the
+     * later one wins, as its session is higher. */
     case MEMBER_LOST:
         go_out(node, "another process runs as this agent now; this one must not go on");
         break;
+    /* Our record says STOPPED, and the server has it: the last thing to wait for. */
     case MEMBER_WRITTEN:
         node->state = NODE_LEFT;
         break;
@@ -364,6 +398,7 @@ static void take_settings_now(Node *node, const TransportEvent *event, MonoTime 
     }
 }
 
+/* The situation is asked for anew with each answer: what was used since the question counts. */
 static void take_limits(Node *node, const TransportEvent *event, MonoTime now)
 {
     NodeSituation situation;
@@ -385,6 +420,8 @@ static void take_end(Node *node, NodeMessage *in, MonoTime now)
     }
 }
 
+/* The token names the desk that asked. An answer to a question of before the desks began has
+ * NODE_PART_JOIN, and is late. */
 static void node_take_answer(Node *node, const TransportEvent *event, MonoTime now)
 {
     NodeMessage in;
@@ -494,6 +531,7 @@ static void node_key_changed(Node *node, const char *name, MonoTime now)
 
 static void take_as_member(Node *node, const TransportEvent *event, MonoTime now)
 {
+    /* Anything that arrives shows that the connection carries; a failure is made on this side. */
     if (event->kind != TRANSPORT_FAILED) {
         watch_desk_heard(&node->watch, now);
     }
@@ -529,6 +567,8 @@ void node_take(Node *node, TransportEvent *event, MonoTime now)
             node_join_up(&node->join, now);
         }
     } else if (event->kind == TRANSPORT_DOWN) {
+        /* Nothing is given up yet: a lease is good until its own time ends, which the other side
+         * counts as well. So a short cut costs nothing. */
         node->link.up = false;
         if (node->state == NODE_MEMBER) {
             LOG_WARN("cluster", "no connection; leases run out and the crawl waits", "crawl=%s",
@@ -546,7 +586,9 @@ void node_take(Node *node, TransportEvent *event, MonoTime now)
 
 /* ---- work ---- */
 
-/* Time may have passed that was not counted here: what was granted before is worth nothing. */
+/* Time may have passed that was not counted here: what was granted before is worth nothing. The
+ * arbiter's side first, so that what our holder asks for anew is not granted from the old
+ * ledger. */
 static void node_doubt_leases(Node *node, MonoTime now)
 {
     lease_arbiter_lapse(node->leases.arbiter, now);
@@ -554,6 +596,8 @@ static void node_doubt_leases(Node *node, MonoTime now)
     lease_holder_lose_all(node->leases.holder, now);
 }
 
+/* The identity is durable before anybody hears of it: a process that was killed between the two
+ * would come back as another agent and leave the first number to nobody. */
 static void work_on_join(Node *node, MonoTime now)
 {
     node_join_work(&node->join, now);
@@ -591,6 +635,8 @@ static void node_work_desks(Node *node, MonoTime now)
                  node->link.crawl);
         node_doubt_leases(node, now);
     }
+    /* Without fresh edicts a lease is used for a short time only (4ab0e76c: 3 s): an order to stop
+     * must not wait for a connection. */
     lease_holder_set_silent(node->leases.holder, !edict_desk_is_fresh(&node->edicts));
     lease_desk_work(&node->leases, now);
     if (node->leases.known) {
@@ -624,6 +670,7 @@ void node_work(Node *node, MonoTime now)
         node_look(node, &situation);
         bool quiet = situation.end.idle || situation.end.spent;
         node->next_look = mono_add_ms(now, quiet ? QUIET_MS : LOOK_MS);
+        /* Limits before the end: what is spent decides whether it has come. */
         limit_desk_work(&node->limits, situation.accounts, now);
         end_desk_work(&node->end, &situation.end, now);
     }
@@ -637,6 +684,8 @@ MonoTime node_next(Node *node)
     if (node->state != NODE_MEMBER) {
         return MONO_NEVER;
     }
+    /* Each desk that node_work does something for must be here, or its work waits for the next
+     * event: at most a second, as node_look is due then. */
     MonoTime next = mono_earlier(node->leave_end, node->next_look);
     size_t place = 0;
     const Key *key = NULL;

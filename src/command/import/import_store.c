@@ -16,6 +16,7 @@
 
 /* ---- Import fetch ---- */
 
+/* Heritrix stores robots.txt like any other answer; only the URL tells. */
 static bool import_fetch_is_robots(const char *url)
 {
     Authority at = authority_of(url, strlen(url));
@@ -32,14 +33,18 @@ static FetchResult *import_fetch_of(const ImportCapture *capture)
     }
     fetch->final = true;
     fetch->request.url = strdup(capture->url);
+    /* Without an address the page's record has none. */
     (void)ip_address_parse(capture->ip.bytes, capture->ip.length, &fetch->request.address);
     fetch->answer.status = (int)capture->status;
     fetch->answer.http_version = capture->is_10 ? 10 : 11;
     fetch->answer.truncated = capture->is_cut ? TRUNCATED_UNSPECIFIED : TRUNCATED_NOT;
+    /* wall_start is the date of the page, of its record and of its place in the database. The
+     * monotonic times are of now: they tell order (compare_places) and are in no record. */
     fetch->cost.wall_start = capture->date;
     fetch->cost.start = mono_now();
     fetch->cost.end = fetch->cost.start;
     fetch->cost.bytes = capture->header.length + capture->body.length;
+    /* -1: nobody owed or gave a delay. */
     fetch->cost.owed_ms = -1;
     fetch->cost.given_ms = -1;
     fetch->host.crawl_delay_ms = -1;
@@ -56,10 +61,18 @@ static FetchResult *import_fetch_of(const ImportCapture *capture)
 
 /* ---- Import store ---- */
 
+/* A batch is one transaction, unless its pages have more than BATCH_LINKS links. */
 #define BATCH_PAGES 512u
 #define BATCH_BYTES ((size_t)64 << 20)
 #define BATCH_LINKS ((size_t)1 << 20)
 
+/* The parts of a crawl, between which nothing is fetched:
+ *
+ *   import_store_add --> batch --parsing_push--> parse-N --parsed--> import_store_commit --> writer
+ *
+ * and the ones that a crawl has beyond these are stood in for: `nobody` is a queue in which nothing
+ * waits, notices of commits are dropped, and nobody is ever hungry, so links go the cheapest way.
+ * The has_ flags say what import_store_close has to take apart after a failure in the middle. */
 struct ImportStore {
     Config *config; /* borrowed */
     CrawlStore store;
@@ -99,6 +112,7 @@ struct ImportStore {
 
 /* ---- what the parts hand over ---- */
 
+/* Never waits: the queue has room for a whole batch. */
 static void import_store_take_parsed(void *context, ParsedPage *page)
 {
     ImportStore *import = context;
@@ -128,7 +142,8 @@ static bool is_not_hungry(void *context)
     return false;
 }
 
-/* An import does not wait for room on the disk. */
+/* An import does not wait for room on the disk: it says so and ends, and is repeated when there is
+ * room. What is committed stays. */
 static void note_stuck(void *context, bool stuck)
 {
     ImportStore *import = context;
@@ -194,6 +209,7 @@ static Result open_archive(ImportStore *import, Buffer *error)
     rc = archive_open(&import->archive, import->store.directory, config,
                       "ragno/" RAGNO_VERSION " import", import->store.tables.db, error);
     import->store.tables.archive = import->archive;
+    /* The handle stays 0 when there is no table yet; then no payload is known. */
     if (rc == RESULT_OK && page_db_txn_begin(import->store.tables.db, true, &txn) == 0) {
         (void)payload_index_open(&import->payloads, txn, false);
         (void)page_db_txn_commit(import->store.tables.db, txn);
@@ -225,6 +241,7 @@ static Result open_parsing(ImportStore *import, Buffer *error)
     return rc;
 }
 
+/* Settings of a site hold for its captures, too: whether its pages are rendered is one of them. */
 static bool import_store_host_config(void *context, const char *hostname, Config *config)
 {
     const ImportStore *import = context;
@@ -266,6 +283,7 @@ static Result open_writer(ImportStore *import, Buffer *error)
         return rc;
     }
     import->has_nobody = true;
+    /* Set before the call: what ingest_writer_init made until it failed is to be destroyed. */
     import->has_writer = true;
     return ingest_writer_init(&import->writer, &options, &import->store.tables, &sinks, import->log,
                               &import->stats, &import->nobody);
@@ -332,6 +350,8 @@ static void forget_batch(ImportStore *import)
     map_destroy(&import->urls);
 }
 
+/* In the order of who writes to whom: the parsing threads end before their queue goes, the writer
+ * before the archive and the tables that it writes. */
 int import_store_close(ImportStore *import)
 {
     int status = import->failed || import->full ? EXIT_IO : 0;
@@ -350,6 +370,7 @@ int import_store_close(ImportStore *import)
     if (import->has_nobody) {
         queue_destroy(&import->nobody);
     }
+    /* The last bytes of a WARC file may be lost here, and that is no success. */
     if (archive_close(import->archive) != RESULT_OK) {
         status = EXIT_IO;
     }
@@ -377,7 +398,8 @@ int import_store_close(ImportStore *import)
 
 /* ---- what robots.txt of the archive says ---- */
 
-/* In place of what an earlier one said. */
+/* In place of what an earlier one said. Without room the origin has no rules: its pages count as
+ * not denied, and the summary tells how many were so (unruled). */
 static Result import_store_keep_rules(ImportStore *import, MapKey key, Robots *robots)
 {
     Robots *before = map_remove(&import->rules, key);
@@ -417,9 +439,12 @@ static Result import_store_note_rules(ImportStore *import, FetchResult *fetch)
         }
         return RESULT_OK;
     }
+    /* What was said before stays in force, as for a crawl that cannot reach it. */
     if (class != 2 && class != 4) {
         return RESULT_OK;
     }
+    /* A robots.txt that is not there allows everything, so it is an empty one; it takes the place
+     * of one that was there before. */
     Result rc = robots_parse(text, class == 2 ? length : 0, import->config->robots_agent, &robots);
     if (rc == RESULT_OK && import->config->scope_sitemaps) {
         fetch_result_note_sitemaps(fetch, robots);
@@ -448,6 +473,7 @@ Result import_store_add(ImportStore *import, const ImportCapture *capture)
         return rc;
     }
     rc = import_store_note_rules(import, fetch);
+    /* Taken into the batch whatever became of its rules: it is counted, and the batch owns it. */
     fetch->request.usage_no_store = (uint8_t)config_usages(import->config);
     import->batch[import->n++] = fetch;
     import->bytes += fetch->cost.bytes;
@@ -474,9 +500,11 @@ static Result make_known(ImportStore *import)
         char *url = import->batch[i]->request.url;
         if (import->batch[i]->kind == FETCHED_PAGE &&
             page_db_find(db, txn, url, strlen(url), &index) == page_db_error_no_page) {
+            /* Borrowed from the batch, which lives longer than the transaction. */
             seeds[n++] = (LinkInfo){.url = url, .score = 1};
         }
     }
+    /* The snapshot must be gone before the writer begins: one thread, one transaction. */
     page_db_txn_abort(db, txn);
     return n == 0 ? RESULT_OK : ingest_writer_seeds(&import->writer, seeds, NULL, n, &added);
 }
@@ -498,12 +526,15 @@ static bool import_store_place(ImportStore *import, MDB_txn *txn, FetchResult *f
                 page_db_get(db, txn, fetch->request.index, &page, &text) == page_db_error_ok;
     }
     import->totals.refused += known ? 0 : 1;
+    /* What a fetching thread would have had from the visit state and the schedule. */
     if (known && fetch->kind == FETCHED_PAGE) {
         fetch->request.has_page = true;
         fetch->request.again = page.n_crawls > 0;
         fetch->request.hop = page.hop;
         fetch->request.depth = (uint8_t)(page.depth > UINT8_MAX ? UINT8_MAX : page.depth);
         fetch->host.id = page.host;
+        /* To the microsecond, as a date is stored: equal is not newer, so what was imported before
+         * is known. */
         if (page.n_crawls > 0 && llround(page.last_crawl * 1e6) >= fetch->cost.wall_start.us) {
             import->totals.known++;
             known = false;
@@ -546,13 +577,15 @@ static int compare_places(const void *left, const void *right)
     return (x > y) - (x < y);
 }
 
-/* The parsing threads take all of the batch; their pages come back in any order. */
+/* The parsing threads take all of the batch; their pages come back in any order, and are put into
+ * that of the captures, by which indices and "first of equal bodies" follow. */
 static Result parse_all(ImportStore *import, ParsedPage **pages)
 {
     size_t n = 0;
     for (size_t i = 0; i < import->n; i++) {
         parsing_push(import->parsing, import->batch[i]);
     }
+    /* Each page that was pushed comes back, whatever became of it (parsing.h), so the loop ends. */
     while (n < import->n) {
         size_t taken = 0;
         void *items[BATCH_PAGES];
@@ -570,6 +603,8 @@ static Result parse_all(ImportStore *import, ParsedPage **pages)
 
 /* Commits parsed pages and deletes them, in one transaction, unless there are too many links for
  * one. */
+/* ingest_writer_commit returns nothing: what fails is told to note_failed and note_stuck, and the
+ * caller asks `failed` and `full`. */
 static void import_store_write_all(ImportStore *import, ParsedPage **pages, size_t n)
 {
     size_t first = 0;
@@ -604,6 +639,7 @@ Result import_store_commit(ImportStore *import)
         import->n = 0; /* they are the parsing threads' and gone */
     }
     forget_batch(import);
+    /* After any failure nothing more is taken, since the batch is lost. */
     import->failed = import->failed || rc != RESULT_OK;
     if (import->full) {
         return RESULT_FULL;
@@ -644,6 +680,7 @@ const ImportTotals *import_store_totals(const ImportStore *import)
 
 /* ---- what others push ---- */
 
+/* A time-out is no trouble: nothing was parsed meanwhile. */
 Result import_store_take(ImportStore *import, MonoTime deadline, size_t *n)
 {
     void *items[BATCH_PAGES];

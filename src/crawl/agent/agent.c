@@ -43,6 +43,8 @@ typedef struct HostSums {
     uint64_t denied_urls;
 } HostSums;
 
+/* Walks over all hosts tell PageDB how many rows they have read, so that mapped pages are let go in
+ * time (store.map_memory). */
 static Result add_host(void *context, uint32_t host, const HostRecord *record)
 {
     (void)host;
@@ -136,6 +138,7 @@ static void print_revisits(const IngestStore *store, MDB_txn *txn, FILE *out)
                   (unsigned long long)totals.visits, (unsigned long long)totals.not_modified,
                   (unsigned long long)totals.changed, (unsigned long long)totals.gone,
                   (unsigned long long)n, (unsigned long long)totals.ended);
+    /* A time below that is no date: `ragno schedule DIR freq` counts from 0. */
     if (revisit_rows_next(store->revisits, txn, &next) == RESULT_OK &&
         next.time_s >= REVISIT_VIRTUAL_MAX) {
         double left_s = next.time_s - (double)wall_now().us / 1e6;
@@ -144,6 +147,7 @@ static void print_revisits(const IngestStore *store, MDB_txn *txn, FILE *out)
     }
 }
 
+/* One transaction for all figures, so that they fit together. */
 static void summary_print(const IngestStore *store, const char *directory,
                           const CrawlTotals *totals, const char *how_it_ended, FILE *out)
 {
@@ -203,6 +207,8 @@ typedef struct Watch {
     int news;        /* eventfd of parts */
 } Watch;
 
+/* Blocked before the first thread is made: threads inherit the mask, so a signal reaches nobody but
+ * the signalfd. SIGPIPE is the one that a socket may raise anywhere. */
 static int open_signals(void)
 {
     sigset_t set;
@@ -241,9 +247,11 @@ static void checkpoint(Helm *helm)
 static void read_signals(Watch *watch, MonoTime now)
 {
     struct signalfd_siginfo info;
+    /* All that came since the last look; two of a kind that came together are one. */
     while (read(watch->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         switch ((int)info.ssi_signo) {
         case SIGHUP:
+            /* The manager wants to hear both ends of a reload, in this order. */
             service_reloading(&watch->service, now);
             helm_reopen_logs(&watch->helm, "signal=SIGHUP");
             size_t changed = 0;
@@ -261,6 +269,7 @@ static void read_signals(Watch *watch, MonoTime now)
         case SIGUSR2:
             checkpoint(&watch->helm);
             break;
+        /* A second one breaks off what is in flight (helm.c). */
         case SIGINT:
             helm_stop_asked(&watch->helm, "signal=SIGINT", now);
             break;
@@ -271,6 +280,8 @@ static void read_signals(Watch *watch, MonoTime now)
     }
 }
 
+/* Rounded up: rounded down the thread would turn without anything to do until the time has come. 60
+ * s at most, whatever the parts say. */
 static int agent_wait_ms(const Watch *watch, MonoTime now)
 {
     MonoTime next = mono_earlier(monitor_next(watch->helm.monitor), desk_next(watch->desk));
@@ -280,6 +291,7 @@ static int agent_wait_ms(const Watch *watch, MonoTime now)
     return (int)bounds_int64(ms, 0, 60000);
 }
 
+/* The watchdog is fed from here alone, so a main thread that hangs is noticed, too. */
 static void tell_service(Watch *watch, MonoTime now)
 {
     AgentParts *parts = watch->helm.parts;
@@ -294,7 +306,13 @@ static void tell_service(Watch *watch, MonoTime now)
                  now);
 }
 
-/* Until everything that is in flight has ended. */
+/* Until everything that is in flight has ended. One turn:
+ *
+ *   poll: a signal, news of a part, an operator, or the next of four times (agent_wait_ms)
+ *   signals and operators first: what they ask for is in force in this turn
+ *   monitor_tick: figures of this moment, by which helm_tick decides
+ *   helm_tick: limits, disk, network, the end; it may set `stopping`
+ *   the service manager last: it is told what came of it */
 static void watch_crawl(Watch *watch)
 {
     while (!helm_has_stopped(&watch->helm)) {
@@ -305,6 +323,7 @@ static void watch_crawl(Watch *watch)
         (void)poll(fds, sizeof fds / sizeof *fds, agent_wait_ms(watch, now));
         now = mono_now();
         read_signals(watch, now);
+        /* News carry nothing but that there are some: helm_tick looks at all of them. */
         uint64_t count = 0;
         (void)!read(watch->news, &count, sizeof count);
         monitor_tick(watch->helm.monitor, now);
@@ -330,6 +349,9 @@ typedef struct SeedSink {
     uint64_t forgotten; /* `ragno forget` has erased them: they are not written down again */
 } SeedSink;
 
+/* Seeds go the way of links, through the ingest thread's tables, but before it is started: so this
+ * is the only writer. What was forgotten is left out here, since a seed is not judged by the
+ * scope. */
 static Result agent_add_seeds(void *context, const LinkInfo *seeds, const char *const *tags,
                               size_t n)
 {
@@ -358,6 +380,9 @@ static Result agent_add_seeds(void *context, const LinkInfo *seeds, const char *
     return rc;
 }
 
+/* Four ways out: a file that cannot be read, tables that cannot be written, no seed at all in a
+ * crawl that knows no URL yet, and on. An agent of a cluster may begin without a seed, because
+ * others have some. */
 static int read_seeds(const AgentOptions *options, AgentParts *parts)
 {
     SeedSink sink = {.ingest = parts->ingest};
@@ -382,6 +407,8 @@ static int read_seeds(const AgentOptions *options, AgentParts *parts)
         return EXIT_IO;
     }
     bool known = stats_get(&parts->stats.urls_seen) > 0;
+    /* Behind the seeds: scope.stay is about where these lead, with the redirects that earlier runs
+     * have met. */
     if (parts->stay != NULL) {
         rc = seed_places_load(&parts->store->tables, parts->stay,
                               (unsigned)parts->config->fetch_max_redirects);
@@ -404,6 +431,8 @@ static int read_seeds(const AgentOptions *options, AgentParts *parts)
 
 /* ---- the run ---- */
 
+/* What cannot be opened is told apart by what an operator does about it: look at the directory,
+ * change the command line, look at the disk. */
 static int status_of_open(Result rc)
 {
     if (rc == RESULT_LOCKED || rc == RESULT_VERSION || rc == RESULT_DAMAGED) {
@@ -416,7 +445,7 @@ static int status_of_open(Result rc)
 }
 
 /* A crawl that has fetched none of its seeds has not done what it was asked for, even though
- * nothing is left. */
+ * nothing is left. Redirects alone are no success unless some page was fetched behind them. */
 static void judge_seeds(Helm *helm, CrawlStore *store)
 {
     SeedVerdict verdict;
@@ -475,6 +504,7 @@ static int end_run(Watch *watch, CrawlStore *store)
 {
     Helm *helm = &watch->helm;
     AgentParts *parts = helm->parts;
+    /* In the order that agent.h tells; behind it no other thread writes. */
     parts_stop(parts);
     int64_t elapsed_ms = mono_ms_between(helm->start, mono_now());
     Result rc = ingest_save_times(parts->ingest, (uint64_t)elapsed_ms,
@@ -486,6 +516,7 @@ static int end_run(Watch *watch, CrawlStore *store)
     monitor_set_state(helm->monitor,
                       helm->status == EXIT_FINISHED && !anew ? STATE_FINISHED : STATE_STOPPED);
     monitor_finish(helm->monitor, anew);
+    /* The desk before the page, which asks it. */
     desk_close(watch->desk);
     web_close(watch->web);
     if (!anew) {
@@ -498,6 +529,7 @@ static int end_run(Watch *watch, CrawlStore *store)
                       stdout);
         (void)seed_verdict_find(&store->tables, helm->options->config, stdout, &verdict);
     }
+    /* A program that is told of the end may take its time; a signal leaves it. */
     if (monitor_is_telling(helm->monitor)) {
         if (!helm->options->quiet && isatty(STDERR_FILENO) == 1) {
             (void)fputs("ragno: control.alert_command is told of the end (Ctrl-C: leave it)\n",
@@ -519,6 +551,7 @@ static int agent_crawl(const AgentOptions *options, CrawlStore *store, AgentPart
                             .options = options,
                             .start = mono_now(),
                             .elapsed_before_ms = ingest_totals(parts->ingest)->elapsed_ms,
+                            /* If nobody sets it, the loop ended for no reason that is known. */
                             .status = EXIT_INTERNAL,
                             .why = "internal error"},
                    .signals = signals,
@@ -536,6 +569,7 @@ static int agent_crawl(const AgentOptions *options, CrawlStore *store, AgentPart
         (void)helm_pause(helm, true, "crawl.start_paused");
         parts_pause(parts, PAUSE_OPERATOR); /* before there is a thread that fetches */
     }
+    /* Before the threads: an operator may stop a crawl that does not come up. */
     rc = desk_open(&watch.desk, helm, store->directory);
     if (rc == RESULT_OK) {
         rc = web_open(&watch.web, options->config, store);
@@ -555,6 +589,8 @@ static int agent_crawl(const AgentOptions *options, CrawlStore *store, AgentPart
     int status = end_run(&watch, store);
     service_close(&watch.service);
     buffer_destroy(&watch.phrase);
+    /* Behind end_run: waits for a copy that is being made, which reads the database that the
+     * caller closes. */
     checkpoint_stop(&helm->checkpoint);
     settings_destroy(&helm->settings);
     monitor_delete(monitor);
@@ -617,7 +653,8 @@ static Result check_seeds(const AgentOptions *options, Buffer *error)
 
 #define FILES_LEAST 64u /* logs, database, archive, wake-ups, and a few connections */
 
-/* As many descriptors as the system lets this user have. */
+/* As many descriptors as the system lets this user have: each connection takes one, and a soft
+ * limit of 1024 would be that of the crawl. */
 static Result raise_file_limit(Buffer *error)
 {
     struct rlimit files;
@@ -658,6 +695,7 @@ int agent_run(const AgentOptions *options)
     int signals = open_signals();
     memset(&parts, 0, sizeof parts);
     parts.news = -1;
+    /* Before any thread allocates: the number of arenas is set for new threads only. */
     memory_budget_tune_malloc(config);
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
     xmlInitParser();
@@ -701,6 +739,7 @@ int agent_run(const AgentOptions *options)
             status = agent_crawl(options, &store, &parts, signals);
         }
     }
+    /* In reverse order, whatever part of it was made; each accepts what is zero. */
     parts_delete(&parts);
     crawl_store_close(&store);
     log_close();

@@ -30,7 +30,8 @@
 #define BACKLOG   64
 #define UNIX_MODE 0660
 
-/* Removes a socket that nobody listens at. */
+/* Removes a socket that nobody listens at: a crawl that was killed leaves one, and bind would fail.
+ * Only a refused connection proves it; any other answer, and anything that is no socket, stays. */
 static void remove_stale(const ListenAddress *address, const struct sockaddr_storage *name,
                          socklen_t length)
 {
@@ -69,6 +70,7 @@ static Result web_socket_open(const ListenAddress *address, int *out, Buffer *na
 {
     struct sockaddr_storage to;
     socklen_t length = listen_address_socket(address, &to);
+    /* SO_REUSEADDR: connections of the crawl before may still be in TIME_WAIT at this port. */
     int on = 1;
     int fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 && address->is_unix) {
@@ -76,6 +78,8 @@ static Result web_socket_open(const ListenAddress *address, int *out, Buffer *na
     } else if (fd >= 0) {
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     }
+    /* The mode is set between bind and listen: nobody can connect before listen, so the socket is
+     * never open to others than it should be, whatever the umask. */
     if (fd < 0 || bind(fd, (const struct sockaddr *)&to, length) != 0 ||
         (address->is_unix && chmod(address->path, UNIX_MODE) != 0) || listen(fd, BACKLOG) != 0) {
         int code = errno;
@@ -121,6 +125,8 @@ const WebFile *web_file_find(const char *path)
 #define RANDOM_BYTES 32u
 #define FILE_BYTES   1024u
 
+/* O_EXCL, so that a file that somebody else has put there meanwhile is not filled with our secret.
+ * The mode of 0600 is that of the file's birth; there is no moment in which others may read it. */
 static Result web_token_make(const char *path, Buffer *error)
 {
     unsigned char bytes[RANDOM_BYTES];
@@ -157,6 +163,7 @@ static Result web_token_take(int fd, const char *path, Buffer *out, Buffer *erro
                             path);
         return RESULT_INVALID;
     }
+    /* The mode was asked of the open file, not of its name, so it is the file that is read. */
     ssize_t n = read(fd, text, sizeof text - 1);
     if (n < 0) {
         (void)buffer_printf(error, "%s cannot be read: %s", path, strerror(errno));
@@ -208,6 +215,10 @@ Result web_token_read(const char *path, Buffer *out, Buffer *error)
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " \
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+/* Threads: main makes and ends it. Meanwhile everything but `look` is libmicrohttpd's: one thread,
+ * so that requests are answered one after the other. What takes long goes to look, and the
+ * connection rests (ask_look); what the crawl itself answers goes over the control socket, within
+ * the request, since the main thread answers at once. */
 struct Web {
     char *directory;
     char *names; /* by which it may be asked for, besides localhost */
@@ -220,6 +231,10 @@ struct Web {
 };
 
 /* One request, from its first line to the end of its answer. */
+/*   head: web_take_request() makes it --body's pieces--> end: judged, answered or given to look
+ *                                        '--> MHD_NO: no memory, the connection is closed
+ *   asked: is_asked, the connection rests --resume()--> web_take_request() again, answered
+ *   forget_request(), whatever became of it */
 typedef struct Request {
     struct MHD_Connection *connection;
     bool is_asked; /* look has its question */
@@ -257,6 +272,7 @@ static enum MHD_Result send_response(Request *request, unsigned status, const ch
     return rc;
 }
 
+/* Copied, as the caller's buffer ends before the answer has been sent. */
 static enum MHD_Result send_text(Request *request, unsigned status, const char *type,
                                  const Buffer *text)
 {
@@ -278,7 +294,8 @@ static enum MHD_Result web_say(Request *request, unsigned status, const char *se
 
 /* ---- what is asked of the crawl ---- */
 
-/* The page for who has no JavaScript: what its tiles show, as a table that is asked for anew. */
+/* The page for who has no JavaScript: what its tiles show, as a table that is asked for anew.
+ * Values need no escaping: status.json has numbers and words of ours. */
 static Result web_figures(const char *status, Buffer *out)
 {
     static const char *const fields[][2] = {{"state", "State"},
@@ -361,6 +378,8 @@ static const char *header_of(const Request *request, const char *name)
     return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
+/* Judged before the body is: who has no token learns nothing of what he has sent. Refusals are
+ * logged without their words, which may be a token in the wrong place. */
 static enum MHD_Result web_change(Web *web, Request *request)
 {
     const char *authorization = header_of(request, "Authorization");
@@ -378,6 +397,7 @@ static enum MHD_Result web_change(Web *web, Request *request)
     }
     unsigned status =
         web_crawl_do(&web->crawl, buffer_string(&request->body), request->body.length, &text);
+    /* As a JSON text, so that nothing in it can look like a line of the log. */
     Buffer words = {.limit = BUFFER_NO_LIMIT};
     (void)json_append_text(&words, buffer_string(&request->body), request->body.length);
     LOG_INFO("web", "asked by the status page", "words=%s status=%u", buffer_string(&words),
@@ -414,6 +434,7 @@ static enum MHD_Result ask_look(Web *web, Request *request, WebQuestionKind kind
     question->context = request;
     request->is_asked = true;
     MHD_suspend_connection(request->connection);
+    /* It was not taken, so nobody else resumes the connection; the next call sends the refusal. */
     if (web_look_ask(web->look, question) != RESULT_OK) {
         question->status = 503;
         (void)buffer_append_string(&question->body, "too many questions at once; ask again\n");
@@ -438,6 +459,7 @@ static enum MHD_Result send_hosts(Web *web, Request *request)
         return web_say(request, 400,
                        "order: queue, speed, errors, waiting, pages, bytes or slowest is expected");
     }
+    /* A sign or a word gives either no digits or a number beyond the bound. */
     if (rows != NULL && (end == rows || *end != '\0' || n < 1 || n > SURVEY_ROWS_MAX)) {
         return web_say(request, 400, "rows: a number from 1 to 1000 is expected");
     }
@@ -451,6 +473,7 @@ static enum MHD_Result web_get(Web *web, Request *request, const char *path)
 {
     const WebFile *file = web_file_find(path);
     if (file != NULL) {
+        /* The bytes are part of the program: nothing is copied, nothing freed. */
         struct MHD_IoVec all = {.iov_base = file->bytes,
                                 .iov_len = (size_t)(file->end - file->bytes)};
         return send_response(request, 200, file->type,
@@ -500,6 +523,8 @@ static const char *web_refusal_of(const Web *web, const Request *request)
     if (origin != NULL && !web_guard_origin(origin, host)) {
         return "the Origin header names another site";
     }
+    /* A browser sends no Origin with a plain GET of another site's script or image, but says that
+     * it comes from elsewhere. A link that somebody follows is welcome. */
     if (site != NULL && strcmp(site, "cross-site") == 0 && header_of(request, "Origin") == NULL) {
         const char *mode = header_of(request, "Sec-Fetch-Mode");
         return mode != NULL && strcmp(mode, "navigate") == 0 ? NULL : "another site asks";
@@ -525,12 +550,15 @@ static enum MHD_Result web_take_request(void *context, struct MHD_Connection *co
         *slot = request;
         return request == NULL ? MHD_NO : MHD_YES;
     }
+    /* What is too long is still read, or the connection would be reset before the answer is
+     * seen. */
     if (*n_bytes > 0) {
         request->is_long =
             request->is_long || buffer_append(&request->body, bytes, *n_bytes) != RESULT_OK;
         *n_bytes = 0;
         return MHD_YES;
     }
+    /* Asked again when look has answered; the headers are the same. */
     const char *refusal = web_refusal_of(context, request);
     if (refusal != NULL) {
         return web_say(request, 403, refusal);
@@ -544,6 +572,8 @@ static enum MHD_Result web_take_request(void *context, struct MHD_Connection *co
     return web_say(request, 405, "GET and HEAD are known, and POST for /control");
 }
 
+/* libmicrohttpd calls it once for each request, also for those that broke off. None is suspended
+ * then: look answers all that it took before it ends (web_look_stop). */
 static void forget_request(void *context, struct MHD_Connection *connection, void **slot,
                            enum MHD_RequestTerminationCode how)
 {
@@ -559,6 +589,7 @@ static void forget_request(void *context, struct MHD_Connection *connection, voi
     }
 }
 
+/* At the level of debugging: clients that break off are no trouble of the crawl. */
 __attribute__((format(printf, 2, 0))) static void log_trouble(void *context, const char *format,
                                                               va_list arguments)
 {
@@ -593,6 +624,7 @@ static Result web_open_all(Web *web, const Config *config, const CrawlStore *sto
         rc = web_socket_open(&web->address, &fd, name, error);
     }
     if (rc == RESULT_OK) {
+        /* The descriptor is the daemon's from here on, unless it does not start. */
         web->daemon = MHD_start_daemon(
             MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL,
             NULL, web_take_request, web, MHD_OPTION_EXTERNAL_LOGGER, log_trouble, NULL,
@@ -678,6 +710,7 @@ void web_close(Web *web)
 #define SEPARATORS ", \t"
 
 /* Bytes of a Host header without its port; 0: it is none. */
+/* "[::1]:8088" has colons in its name, so brackets end it. */
 static size_t name_length(const char *host)
 {
     if (*host == '[') {
@@ -711,6 +744,7 @@ bool web_guard_host(const char *host, const char *names)
     return false;
 }
 
+/* "null", which a sandboxed page sends, has no scheme and is refused. */
 bool web_guard_origin(const char *origin, const char *host)
 {
     size_t scheme = strncmp(origin, "http://", 7) == 0 ? 7 : 8;
@@ -727,6 +761,8 @@ bool web_guard_token(const char *authorization, const char *token)
     }
     const char *given = authorization + sizeof scheme - 1;
     size_t length = strlen(given);
+    /* Every byte is compared, whatever the first difference is, so that time tells nothing of the
+     * token. */
     unsigned differs = length != n;
     for (size_t i = 0; i < n; i++) {
         differs |= (unsigned char)token[i] ^ (unsigned char)(i < length ? given[i] : 0);

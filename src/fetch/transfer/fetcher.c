@@ -47,6 +47,10 @@ typedef struct GateTurn {
  * Owns: its parts, but for what the options say is borrowed.
  * Threads: the fetching thread; atomics are read, and flags set, by any. */
 
+/* Time: `shared.now` is the run clock's, which stands still while this thread does not run (a
+ * machine that sleeps, a debugger); deadlines of transfers are in it. Everything that a host is
+ * owed is in the time of the monotonic clock. fetcher_wait_ms is the one place where the two meet.
+ */
 struct Fetcher {
     FetcherOptions options;
     atomic_size_t kept; /* connections */
@@ -101,13 +105,16 @@ static bool has_rate(const GateTurn *turn, MonoTime now)
     return turn->rate == NULL || rate_gate_is_open(turn->rate, now);
 }
 
-/* Whether something new may be begun. */
+/* Whether something new may be begun: memory for its answer, rate for its bytes, and a quota that
+ * is not used up by what is in flight. */
 static bool gate_turn_is_open(const GateTurn *turn, MonoTime now)
 {
     return gate_turn_has_room(turn) && has_rate(turn, now) &&
            (turn->quota == NULL || byte_quota_is_open(turn->quota));
 }
 
+/* A favoured transfer passes the gate whatever is held (transfer_has_room). There is one for each
+ * thread, so the gate is exceeded by as many bodies as there are threads at most. */
 static void gate_turn_begin(GateTurn *turn, Transfer *transfer, MonoTime now)
 {
     turn->favoured = transfer;
@@ -169,16 +176,20 @@ static MonoTime gate_turn_time(const GateTurn *turn, bool waits)
     if (turn->rate != NULL) {
         open = rate_gate_time(turn->rate);
     }
+    /* Without anybody who waits, the rate's time is no reason to wake up. */
     return open.ns > 0 && (has_paused || waits) && mono_before(open, next) ? open : next;
 }
 
 /* ---- Fetcher ---- */
 
+/* With 256 in a turn, bodies had left the caches before they were parsed (42c37b7c). */
 #define EPOLL_EVENTS   48 /* of a turn: what has come is parsed while caches hold it */
 #define INBOX_CAPACITY ((size_t)1 << 17)
 
 /* ---- the start of a fetch ---- */
 
+/* Gives back everything that a transfer holds, but the visit state. The quota is ended only for one
+ * that was begun there: flight.url says so. */
 static void fetcher_release(Fetcher *fetcher, Transfer *transfer)
 {
     gate_turn_forget(&fetcher->turn, transfer);
@@ -195,6 +206,8 @@ static void fetcher_hand_back(Fetcher *fetcher, VisitState *visit_state)
     fetcher->sinks.done(fetcher->sinks.context, visit_state);
 }
 
+/* A visit state that asked for nothing owes its address no delay; else the next host on the address
+ * would wait for a request that was never made. */
 static void fetcher_give_back(Fetcher *fetcher, VisitState *visit_state)
 {
     if (!visit_turn_has_asked(visit_state)) {
@@ -226,6 +239,8 @@ static bool begin_one(Fetcher *fetcher, VisitState *visit_state, unsigned at_onc
         return false;
     }
     Transfer *transfer = transfer_pool_take(&fetcher->pool);
+    /* Without memory the URL goes back to its window, and the host pauses a little: a turn that
+     * begins again at once would spin. */
     if (transfer == NULL) {
         fetch_result_delete(result);
         visit_turn_land(visit_state);
@@ -246,6 +261,7 @@ static bool begin_one(Fetcher *fetcher, VisitState *visit_state, unsigned at_onc
             byte_quota_begin(fetcher->options.quota);
         }
         atomic_fetch_add_explicit(&fetcher->requests, 1, memory_order_relaxed);
+        /* Last, when nothing can fail any more: what failed before leaves the window as it was. */
         transfer_take_url(transfer);
         return true;
     }
@@ -259,6 +275,8 @@ static bool begin_one(Fetcher *fetcher, VisitState *visit_state, unsigned at_onc
 static void fetcher_widen(Fetcher *fetcher, VisitState *visit_state)
 {
     const FetchSite *site = &fetcher->rules.site;
+    /* With a rate for the host's bytes its requests go one after the other: it counts bytes of one
+     * transfer. */
     unsigned most = fetcher->rules.step.most_bytes_s > 0 ? 1 : site->connections;
     while (fetcher->pool.n_active < fetcher->options.most_transfers &&
            visit_turn_may_widen(visit_state, &site->politeness, most, mono_now()) &&
@@ -268,6 +286,8 @@ static void fetcher_widen(Fetcher *fetcher, VisitState *visit_state)
 
 static void fetcher_begin(Fetcher *fetcher, VisitState *visit_state)
 {
+    /* A lease of its address ends then, and what begins later could meet another agent's request
+     * there. */
     MonoTime before = visit_state->politeness.fetch_before;
     if (before.ns != 0 && !mono_before(mono_now(), before)) {
         fetcher_give_back(fetcher,
@@ -275,6 +295,8 @@ static void fetcher_begin(Fetcher *fetcher, VisitState *visit_state)
         return;
     }
     fetcher_rules_look_up(&fetcher->rules, visit_state);
+    /* Beside the first request others may begin only when robots.txt is known: until then it is
+     * what the first one asks for. */
     if (!begin_one(fetcher, visit_state, fetcher->rules.site.connections)) {
         fetcher_give_back(fetcher, visit_state);
     } else if (visit_state->robots.state == ROBOTS_KNOWN || fetcher->rules.step.ignores_robots) {
@@ -284,6 +306,16 @@ static void fetcher_begin(Fetcher *fetcher, VisitState *visit_state)
 
 /* ---- the end of a fetch ---- */
 
+/* The end of a transfer, well or badly. The order:
+ *
+ *   1. out of its lane, so that libcurl has no hand in it any more; what came is read off it
+ *   2. whose fault a failure is: this machine's, our network's, or the host's
+ *   3. the rules as they are now; fetch_step_end writes into the visit state what follows
+ *   4. the result is handed over, and the transfer is free. The visit state is still ours
+ *   5. a turn goes on with the next request, or, when all have landed, the visit state leaves
+ *
+ * The result is the parsing threads' from 4 on, and the visit state the todo thread's from 5 on:
+ * nothing of them may be looked at behind. */
 static void fetcher_finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
 {
     VisitState *visit_state = transfer->visit_state;
@@ -315,12 +347,15 @@ static void fetcher_finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     }
     bool is_last = visit_turn_has_landed(visit_state);
     transfer->result = NULL;
+    /* The answer is complete, and leaves the gate when it has been parsed, without this thread. */
     byte_gate_hand_on(&result->cost.share);
     fetcher_release(fetcher, transfer);
     fetcher->sinks.result(fetcher->sinks.context, result);
     if (asker != NULL) {
         fetcher->sinks.answered(fetcher->sinks.context, asker);
     }
+    /* A turn must not go on where nothing new would begin: a closed gate would be passed by hosts
+     * that happen to be here. */
     bool goes_on = visit_turn_goes_on(visit_state) && !atomic_load(&fetcher->draining) &&
                    !life_rests(&fetcher->life) && gate_turn_is_open(&fetcher->turn, mono_now());
     if (is_last && goes_on) {
@@ -345,6 +380,8 @@ static void collect_ended(Fetcher *fetcher)
     }
 }
 
+/* transfer_clock_late takes one from its heap each time; its transfer is ended at once, so the loop
+ * ends. */
 static void end_late(Fetcher *fetcher)
 {
     TransferLate late = LATE_NOT;
@@ -365,6 +402,8 @@ static void end_crowd(Fetcher *fetcher)
     if (!crowding_is_due(&fetcher->crowding, fetcher->shared.now)) {
         return;
     }
+    /* How crowded it is, all threads together know; what to break off, each decides among its
+     * own. */
     fetcher->sinks.crowded(fetcher->sinks.context, &crowd);
     if (!crowding_look(&fetcher->crowding, &crowd, fetcher->shared.now)) {
         return;
@@ -387,13 +426,15 @@ static void tick(Fetcher *fetcher, MonoTime now)
         return;
     }
     for (size_t i = 0; i < fetcher->pool.n_transfers; i++) {
+        /* Their times are no measure of the host then. */
         fetcher->pool.transfers[i]->was_held_up = fetcher->pool.transfers[i]->visit_state != NULL;
     }
     LOG_WARN("fetch", "the process did not run, its transfers get the time back",
              "ms=%lld transfers=%zu", (long long)lost_ms, fetcher->pool.n_active);
 }
 
-/* What was asked for is told, and owed its delay, as if it had failed for a reason of our own. */
+/* What was asked for is told, and owed its delay, as if it had failed for a reason of our own: the
+ * server has had the request. What was not yet asked for leaves no trace. */
 static void abort_all(Fetcher *fetcher)
 {
     for (size_t i = 0; i < fetcher->pool.n_transfers; i++) {
@@ -436,6 +477,8 @@ static void fetcher_read_inbox(Fetcher *fetcher)
         }
     }
     MonoTime now = mono_now();
+    /* The gate is closed, and there may be more in the inbox. How long hosts wait for memory counts
+     * as a cost of what holds it (host_costs); waiting for a rate does not. */
     bool has_room = gate_turn_has_room(&fetcher->turn);
     if (has_room || !fetcher->has_waiting) {
         fetcher->waiting_since = now;
@@ -453,6 +496,7 @@ static void continue_paused(Fetcher *fetcher, MonoTime now)
 {
     Transfer *transfer = NULL;
     gate_turn_review(&fetcher->turn, now);
+    /* One pass at most: each may be paused again at once, behind those that still wait. */
     size_t left = fetcher->turn.paused.count;
     while (left-- > 0 && (transfer = gate_turn_next(&fetcher->turn, now)) != NULL) {
         CURLcode code = transfer_continue(transfer);
@@ -489,6 +533,7 @@ static void fetcher_serve(Fetcher *fetcher, const struct epoll_event *event)
 }
 
 /* Whether the thread ends: it rests, and has nothing more to do. */
+/* A thread that rests ends here, with its inbox closed; what came in before is served first. */
 static bool ends(Fetcher *fetcher)
 {
     bool is_idle = fetcher->pool.n_active == 0 && queue_count(&fetcher->inbox) == 0;
@@ -502,6 +547,9 @@ static void *fetcher_main(void *argument)
     MonoTime now = mono_now();
     run_clock_init(&fetcher->run, now);
     tls_context_enter(&fetcher->tls);
+    /* One turn: events of sockets and the inbox; then transfers that waited for room, before new
+     * ones are begun; then time: libcurl's own, deadlines, crowding. What has ended is collected
+     * between, so that a deadline does not meet a transfer that is over. */
     while (!atomic_load(&fetcher->stopping) && !ends(fetcher)) {
         lanes_keep(&fetcher->lanes, atomic_load(&fetcher->kept));
         now = mono_now();
@@ -515,6 +563,7 @@ static void *fetcher_main(void *argument)
         }
         now = mono_now();
         continue_paused(fetcher, now);
+        /* The gate may have opened without a ring, by what this thread itself has given back. */
         if (fetcher->has_waiting) {
             fetcher_read_inbox(fetcher);
         }
@@ -536,6 +585,7 @@ static void *fetcher_main(void *argument)
     }
     abort_all(fetcher);
     fetcher->sinks.round(fetcher->sinks.context);
+    /* By the thread that used them, in whose TLS context they are (tls_context_enter). */
     lanes_close_all(&fetcher->lanes);
     return NULL;
 }
@@ -604,6 +654,7 @@ Result fetcher_start(Fetcher *fetcher)
     return rc;
 }
 
+/* Closed first: fetcher_fetch gives back from now on, so the inbox only gets shorter. */
 void fetcher_rest(Fetcher *fetcher)
 {
     queue_close(&fetcher->inbox);

@@ -81,6 +81,9 @@ static bool sieve_merge_read_link(const DrumEvent *event, SieveLink *link, PageM
     return true;
 }
 
+/* What a page's list will be made of: how many links its crawl had, told once by the first of them,
+ * and an edge for each. sieve_edges_next compares the two, so that a page of which a link was lost
+ * is not whole. */
 static Result sieve_merge_gather(SieveMerge *merge, const SieveLink *link, uint64_t target)
 {
     Result rc = RESULT_OK;
@@ -109,7 +112,11 @@ static Result on_new(void *context, const DrumEvent *event)
         return RESULT_DAMAGED;
     }
     PageKey key = page_merge_read_key(event->key.bytes.bytes);
+    /* The index was given by page_merge_assign, when the drum found the key unknown; the page is
+     * made here. */
     PageMergeValue value = page_merge_read_value(event->value);
+    /* Read by the sink within the next call (sieve_source), which wants to know whose link it
+     * was. */
     merge->source = (SieveSource){.n_links = link.n_links, .score = link.page_score};
     Result rc = page_merge_new_page(merge->pages, &key, value, &given);
     return rc == RESULT_OK ? sieve_merge_gather(merge, &link, value.index) : rc;
@@ -155,7 +162,9 @@ static DrumDispatcher sieve_merge_dispatcher(SieveMerge *merge)
 
 /* ---- one generation ---- */
 
-/* Begins with the oldest sealed generation. RESULT_NOT_FOUND: there is none. */
+/* Begins with the oldest sealed generation. RESULT_NOT_FOUND: there is none. If the committed state
+ * is about this generation an earlier process was in the middle of it, and progress and lists go on
+ * from there; the edges of its buckets are gathered by replays. */
 static Result sieve_merge_begin(SieveMerge *merge)
 {
     Result rc = drum_merge_begin(merge->drum, &merge->drum_merge);
@@ -179,6 +188,7 @@ static Result sieve_merge_begin(SieveMerge *merge)
     return RESULT_OK;
 }
 
+/* Room for the longest list is known only behind the sort. */
 static Result sort_edges(SieveMerge *merge, MonoTime until)
 {
     if (!merge->sorting) {
@@ -202,6 +212,7 @@ static Result write_lists(SieveMerge *merge, MonoTime until)
     SieveList list = {.targets = merge->targets};
     unsigned n = 0;
     while (sieve_edges_next(&merge->edges, &merge->position, &list)) {
+        /* Written before, by an earlier process: pages come in the order of their indices. */
         if (list.page < merge->state->lists) {
             continue;
         }
@@ -216,6 +227,8 @@ static Result write_lists(SieveMerge *merge, MonoTime until)
             }
         }
         merge->state->lists = list.page + 1;
+        /* `state->lists` and `position` agree here, so the step may end: what is written so far is
+         * a commit of its own. */
         if (++n % TIME_STEP == 0 && !mono_before(mono_now(), until)) {
             return RESULT_OK;
         }
@@ -244,6 +257,8 @@ static Result sieve_merge_step(SieveMerge *merge, MonoTime until)
         do {
             rc = drum_merge_step(merge->drum_merge);
             if (rc == RESULT_OK) {
+                /* A bucket is written as a whole before the next one: its progress counts only with
+                 * all of its rows. */
                 rc = page_merge_flush(merge->pages);
                 merge->edge_buckets++;
             }
@@ -256,6 +271,8 @@ static Result sieve_merge_step(SieveMerge *merge, MonoTime until)
         return rc;
     }
     rc = write_lists(merge, until);
+    /* The state of a generation that was never begun: a crash behind this commit finds nothing of
+     * the old one to repeat. */
     if (merge->finished) {
         merge->state->progress = (DrumProgress){.generation = progress.generation + 1};
         merge->state->lists = 0;
@@ -290,6 +307,7 @@ static void sieve_merge_settle(SieveMerge *merge, bool committed)
         merge->edge_buckets = merge->edge_buckets_committed;
         merge->position = merge->position_committed;
     }
+    /* Only now may the bucket files go: the commit that made them useless is durable. */
     if (committed && merge->finished) {
         drum_merge_finish(merge->drum_merge);
         sieve_merge_end(merge);
@@ -355,6 +373,8 @@ static Result on_element(void *context, uint64_t generation, const DrumKey *key,
     if (!sieve_link_read(auxiliary, &link)) {
         return RESULT_OK; /* counts as missing */
     }
+    /* A page that was crawled twice in a generation has two numbers, and each crawl is whole or not
+     * by itself. */
     MapKey name = {.low = link.from, .high = generation << 32 | link.number};
     size_t before = crawls->count;
     Seen *seen = map_get_or_new(crawls, name, sizeof *seen);
@@ -451,6 +471,9 @@ struct Sieve {
 
 /* ---- birth and death ---- */
 
+/* Merges and seals are ordered by sieve_merge alone, at moments that fit the transactions. Damaged
+ * blocks are skipped: a crawl goes on without some links rather than not at all. `assign` gives a
+ * new key its index before its event is told. */
 static DrumOptions drum_options(Sieve *sieve)
 {
     const SieveOptions *options = &sieve->options;
@@ -646,6 +669,7 @@ Result sieve_add(Sieve *sieve, const SievePage *page, SieveTicket *ticket, MonoT
 Result sieve_save(Sieve *sieve, MDB_txn *txn)
 {
     Result rc = RESULT_OK;
+    /* Position before state: the state may name only what is durable. */
     if (sieve->dirty) {
         rc = drum_persist(sieve->drum);
         if (rc == RESULT_OK) {
@@ -657,6 +681,8 @@ Result sieve_save(Sieve *sieve, MDB_txn *txn)
                : rc;
 }
 
+/* An aborted transaction leaves `dirty` set: the bytes are in the bucket files, and the next
+ * sieve_save says so again. The merge is settled last, since it may free itself. */
 void sieve_settle(Sieve *sieve, bool committed)
 {
     if (committed) {
@@ -676,6 +702,8 @@ void sieve_settle(Sieve *sieve, bool committed)
 
 MonoTime sieve_due(const Sieve *sieve, bool hungry)
 {
+    /* A merge that began goes on with every commit, hungry or not: until it ends, no other
+     * generation can be sealed. */
     const MonoTime at_once = {0};
     uint64_t elements = drum_collected(sieve->drum);
     if (sieve->merge.drum_merge != NULL || drum_sealed_count(sieve->drum) > 0) {

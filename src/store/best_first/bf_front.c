@@ -68,14 +68,17 @@ typedef struct BFRates {
     double rate[BF_CRAWL_RATE_STEPS]; /* ascending; infinite: no limit */
 } BFRates;
 
-/* Seconds by which a bucket may be filled ahead of time: BF_RATE_BURST_S less the URL itself. */
+/* Seconds by which a bucket may be filled ahead of time: BF_RATE_BURST_S less the URL itself. A
+ * rate of one a second or less has no burst: one URL fills it for its whole time. */
 static double bf_rates_burst(double rate)
 {
     return rate * BF_RATE_BURST_S > 1.0 ? BF_RATE_BURST_S - 1.0 / rate : 0.0;
 }
 
 /* Rates that a host exceeds now; *sinks_at: when that may be one less. full: its buckets, or NULL
- * when none was filled. */
+ * when none was filled. Rates ascend, and all buckets are filled together, so a bucket of a lower
+ * rate is never empty before one of a higher: the first that has room ends the count. The heat
+ * falls when the last full one has room again. */
 static unsigned bf_rates_heat(const BFRates *rates, const double *full, double now_s,
                               double *sinks_at)
 {
@@ -93,8 +96,9 @@ static unsigned bf_rates_heat(const BFRates *rates, const double *full, double n
     return heat;
 }
 
-/* A URL of the host was handed out. Allocates the buckets; without memory the URL is not counted.
- */
+/* A URL of the host was handed out. Allocates the buckets; without memory the URL is not counted,
+ * which asks a host once too often rather than never again. A bucket is a time: when it will be
+ * empty. A rate of 0 lets nothing pass, whatever its bucket says (bf_rates_heat). */
 static void bf_rates_fill(const BFRates *rates, double **full, double now_s)
 {
     if (rates->n == 0) {
@@ -112,6 +116,14 @@ static void bf_rates_fill(const BFRates *rates, double **full, double now_s)
     }
 }
 
+/* Which rates there are, of soft and hard (negative: none):
+ *
+ *   both, hard > soft > 0   five, from soft to hard, each the same factor above the one before
+ *   soft alone              soft and infinity: hosts above it go last, and are never held back
+ *   hard alone, or <= soft  hard: above it a host waits
+ *   neither                 none
+ *
+ * The last rate is the one that stops: a host that exceeds all of them stands in no heap. */
 static Result bf_rates_set(BFRates *rates, double soft, double hard)
 {
     if (isnan(soft) || isnan(hard)) {
@@ -154,6 +166,7 @@ static bool bf_leases_have(const BFLeases *leases, uint64_t index)
 static Result bf_leases_add(BFLeases *leases, uint64_t index)
 {
     if (index / 64 >= leases->n_words) {
+        /* Indices are dense, so a bit each is less than a set, and grows by doubling. */
         size_t n = 2 * (size_t)(index / 64 + 1);
         uint64_t *words = reallocarray(leases->words, n, sizeof *words);
         if (words == NULL) {
@@ -178,6 +191,7 @@ static void bf_window_destroy(BFWindow *window)
 
 static Result bf_window_reserve(BFWindow *window, uint32_t capacity)
 {
+    /* What was taken from the front is given up first: mostly that is room enough. */
     if (window->begin > 0) {
         memmove(window->entries, window->entries + window->begin,
                 (window->end - window->begin) * sizeof *window->entries);
@@ -196,7 +210,10 @@ static Result bf_window_reserve(BFWindow *window, uint32_t capacity)
     return RESULT_OK;
 }
 
-/* Reads the next entries of a host behind the window, which is empty, without the leased ones. */
+/* Reads the next entries of a host behind the window, which is empty, without the leased ones. All
+ * of a read may be leased; then the next ones are read, until one is free or the range ends. Twice
+ * as many each time: a host that is asked often reads seldom, and one that is asked once reads
+ * little. */
 static Result bf_window_fill(BFWindow *window, Schedule *schedule, MDB_txn *txn, uint32_t host,
                              const BFLeases *leases)
 {
@@ -206,6 +223,8 @@ static Result bf_window_fill(BFWindow *window, Schedule *schedule, MDB_txn *txn,
     while (rc == RESULT_OK && window->begin == window->end &&
            window->complete_to != BF_WINDOW_COMPLETE) {
         ScheduleItem items[LARGEST_WINDOW];
+        /* complete_to is the first order that is unknown, schedule_head wants the last that is
+         * known. */
         BFOrder last = window->complete_to == 0 ? 0 : window->complete_to - 1;
         ScheduleItem after = {.index = bf_order_value(last), .level = bf_order_level(last)};
         size_t n = 0;
@@ -247,6 +266,8 @@ static uint32_t bf_window_find(const BFWindow *window, BFOrder order)
 static Result bf_window_insert(BFWindow *window, BFOrder order)
 {
     uint32_t at = bf_window_find(window, order);
+    /* Offered twice: a window that was read behind the commit has the entry that the offer is
+     * about. */
     if (at < window->end && window->entries[at] == order) {
         return RESULT_OK;
     }
@@ -258,6 +279,7 @@ static Result bf_window_insert(BFWindow *window, BFOrder order)
         window->complete_to = window->entries[--window->end];
     }
     if (window->end == window->capacity) {
+        /* bf_window_reserve moves the entries to the front, and `at` with them. */
         uint32_t shift = window->begin;
         uint32_t used = window->end - window->begin;
         uint32_t larger = window->capacity == 0 ? FIRST_WINDOW : window->capacity * 2;
@@ -362,6 +384,7 @@ void bf_front_delete(BFFront *front)
     }
 }
 
+/* Rates and time stay; what was handed out is forgotten, leases and buckets. */
 void bf_front_clear(BFFront *front)
 {
     destroy_all(front);
@@ -403,7 +426,8 @@ static void bf_front_drop_host(BFFront *front, BFHost *host)
     free_host(host);
 }
 
-/* Under its best entry, wherever it was before. */
+/* Under its best entry, wherever it was before. An empty window has none: then the host stands
+ * among the unread under complete_to, the best that it might have. */
 static Result enter_heap(BFFront *front, BFHost *host)
 {
     bf_front_leave_ready(host);
@@ -413,8 +437,14 @@ static Result enter_heap(BFFront *front, BFHost *host)
     return rc;
 }
 
-/* Puts the host where it belongs after any change. A host with nothing to give and nothing to
- * remember is dropped. */
+/* Puts the host where it belongs after any change:
+ *
+ *   has, or may have, entries   below some rate: in ready[heat] or unread; above all: in no heap
+ *   has none                    remembered until its slowest bucket is empty; then dropped
+ *   heat above 0, or has none   in the clock, by the time at which that may change
+ *
+ * A host that is dropped is loaded again by the next offer, or by the cursor, as if it were new;
+ * that is right, because its buckets are empty. */
 static Result place_host(BFFront *front, BFHost *host, double now_s)
 {
     bf_front_leave_clock(front, host);
@@ -438,13 +468,14 @@ static Result place_host(BFFront *front, BFHost *host, double now_s)
         bf_front_leave_ready(host);
     }
     if (rc == RESULT_OK && is_woken) {
+        /* Rounded up, so that the heat has sunk when the clock runs out. */
         double ns = ceil((wake_at < BF_NEVER_S ? wake_at : BF_NEVER_S) * NS_PER_S);
         rc = heap_push(&front->clock, &host->clock, (int64_t)ns, host->id);
     }
     return rc;
 }
 
-/* The same when only the window has changed. */
+/* The same when only the window has changed: heat and clock are as they were. */
 static Result replace_head(BFFront *front, BFHost *host)
 {
     if (!bf_window_may_have_entries(&host->window)) {
@@ -479,7 +510,8 @@ static Result load_host(BFFront *front, uint32_t id, BFOrder complete_to, BFHost
 
 /* ---- Entries come and go ---- */
 
-/* Whether the loading cursor will still find a host whose best entry is of that level. */
+/* Whether the loading cursor will still find a host whose best entry is of that level. Then nothing
+ * need be done about an offer: the entry is in the schedule, and is read in its turn. */
 static bool is_behind_cursor(const BFFront *front, uint32_t host, unsigned level)
 {
     if (front->is_cursor_done) {
@@ -492,6 +524,7 @@ static bool is_behind_cursor(const BFFront *front, uint32_t host, unsigned level
 Result bf_front_offer(BFFront *front, uint32_t id, BFOrder order)
 {
     BFHost *host = map_get(&front->hosts, map_key(id));
+    /* An update moved an entry that somebody works at: it comes back with the end of its lease. */
     if (bf_leases_have(&front->leases, bf_order_index(order))) {
         return RESULT_OK;
     }
@@ -515,12 +548,15 @@ void bf_front_withdraw(BFFront *front, uint32_t id, BFOrder order)
         return;
     }
     if (bf_window_remove(&host->window, order)) {
-        (void)replace_head(front, host); /* needs no memory: the host was in a heap or is not */
+        /* Without memory for a place among the unread the host waits until its next offer. */
+        (void)replace_head(front, host);
     }
 }
 
 /* ---- Taking ---- */
 
+/* The cursor moves on only when all hosts of the read are here: after an error they are read again,
+ * and those that are here already are passed over. */
 static Result load_more_hosts(BFFront *front, MDB_txn *txn)
 {
     uint32_t ids[HOSTS_AT_ONCE];
@@ -581,7 +617,9 @@ static bool is_worth(BFFront *front, const BFHost *host, bool is_better, unsigne
     return true;
 }
 
-/* The host with the best entry of the least heat; RESULT_NOT_FOUND: none. */
+/* The host with the best entry of the least heat; RESULT_NOT_FOUND: none. Each turn of the loop
+ * either reads something, or goes up one heat, or ends; what is read leaves the cursor or the heap
+ * of the unread further on. */
 static Result find_best(BFFront *front, MDB_txn *txn, BFHost **out)
 {
     unsigned n_heats = front->rates.n == 0 ? 1 : front->rates.n;
@@ -623,6 +661,7 @@ void bf_front_allow(BFFront *front, unsigned effort)
 
 Result bf_front_take(BFFront *front, MDB_txn *txn, double now_s, uint32_t *id, BFOrder *order)
 {
+    /* A time that goes back (a caller's clock) counts as standing still. */
     front->now_s = now_s > front->now_s ? now_s : front->now_s;
     now_s = front->now_s;
     Result rc = run_clock(front, now_s);
@@ -635,6 +674,8 @@ Result bf_front_take(BFFront *front, MDB_txn *txn, double now_s, uint32_t *id, B
     }
     *id = host->id;
     *order = bf_window_best(&host->window);
+    /* Leased before it leaves the window: an entry in neither would be given out again by the next
+     * read. */
     rc = bf_leases_add(&front->leases, bf_order_index(*order));
     if (rc != RESULT_OK) {
         return rc;
@@ -655,6 +696,7 @@ void bf_front_visit(BFFront *front, uint32_t id, double now_s)
     }
     front->now_s = now_s > front->now_s ? now_s : front->now_s;
     now_s = front->now_s;
+    /* Only to remember the crawl: complete_to of 0 says that nothing of the host was read yet. */
     if (host == NULL && load_host(front, id, 0, &host) != RESULT_OK) {
         return;
     }

@@ -98,7 +98,8 @@ static void generation_clear(Generation *generation)
 }
 
 /* Where the newest row of a word stands, or would. At most half of the heads are used
- * (generation_add), so there is a free one to stop at. */
+ * (generation_add), so there is a free one to stop at. The table is mixed in above the words, most
+ * of which are small numbers. */
 static uint32_t *generation_slot(const Generation *generation, uint64_t word, uint32_t table)
 {
     size_t mask = generation->n_heads - 1;
@@ -118,6 +119,7 @@ static uint32_t generation_newest(const Generation *generation, uint64_t word, u
     return generation->n_words == 0 ? 0 : *generation_slot(generation, word, table);
 }
 
+/* Rows are entered in order of their numbers, so a chain of `before` goes from new to old. */
 static void generation_enter(Generation *generation, uint32_t row)
 {
     JournalEntry *entry = generation_entry(generation, row);
@@ -144,6 +146,7 @@ static int generation_rehash(Generation *generation, size_t n_heads)
     return 0;
 }
 
+/* What may lack memory comes before the first change: ENOMEM leaves the index as it was. */
 static int generation_add(Generation *generation, uint64_t word, uint32_t table)
 {
     uint32_t row = generation->n;
@@ -208,6 +211,7 @@ static int journal_take_row(Generation *generation, const MDB_val *key, const MD
     uint64_t row = 0;
     uint64_t word = 0;
     memcpy(&row, key->mv_data, sizeof row);
+    /* Rows are numbered without gaps: a row's number is its place in the index. */
     if (row != generation->n || value->mv_size < HEAD_BYTES) {
         return MDB_CORRUPTED;
     }
@@ -261,12 +265,16 @@ static int journal_load_all(Journal *journal, MDB_txn *txn)
     for (unsigned i = 0; rc == 0 && i < GENERATIONS; i++) {
         rc = journal_load(journal, txn, i);
     }
+    /* The newer of two tables takes rows. A process that was killed in the middle of a sweep finds
+     * both: the older one is frozen, and its sweep begins anew, which changes nothing that is
+     * newer. */
     journal->active = journal->generations[1].number > journal->generations[0].number;
     journal_note_rows(journal);
     return rc;
 }
 
-/* A process that only reads: the index becomes that of the snapshot, unless it is newer. */
+/* A process that only reads: the index becomes that of the snapshot, unless it is newer. A newer
+ * one is good for an older snapshot, too (journal_read passes over rows that it lacks). */
 static int journal_follow(Journal *journal, MDB_txn *txn)
 {
     size_t id = mdb_txn_id(txn);
@@ -355,6 +363,8 @@ size_t journal_rows(const Journal *journal)
 
 /* ---- rows ---- */
 
+/* MDB_RESERVE: the row is written once, where it stays. MDB_APPEND: it goes behind the last one
+ * without a search, and pages are filled. */
 static int journal_append(MDB_txn *txn, MDB_dbi dbi, uint64_t row, MDB_val *value)
 {
     MDB_val key = {sizeof row, &row};
@@ -401,6 +411,9 @@ int journal_put(Journal *journal, MDB_txn *txn, JournalTable table, uint64_t wor
     memcpy(bytes, &word, sizeof word);
     bytes[sizeof word] = (uint8_t)table;
     memcpy(bytes + HEAD_BYTES, row->mv_data, row->mv_size);
+    /* The index comes behind the row: a reader that finds the entry and not the row passes over it,
+     * because its snapshot was taken before. If there is no memory for the entry the transaction
+     * must be aborted, and takes the row with it. */
     mutex_lock(&journal->mutex);
     rc = generation_add(active, word, (uint32_t)table);
     mutex_unlock(&journal->mutex);
@@ -448,6 +461,8 @@ static bool journal_step(Journal *journal, uint32_t table, uint64_t word, Journa
     }
     *row = walk->row;
     if (walk->row != 0) {
+        /* Remembered now, while the lock is held: the entry may be gone when the caller asks
+         * again. */
         walk->row = generation_entry(at, walk->row)->before;
     }
     mutex_unlock(&journal->mutex);
@@ -499,6 +514,7 @@ int journal_find(Journal *journal, MDB_txn *txn, JournalTable table, uint64_t wo
     return rc;
 }
 
+/* Of the index alone, and so also of rows that are not committed yet: for the writer. */
 bool journal_has(Journal *journal, JournalTable table, uint64_t word)
 {
     JournalWalk walk = {.generation = 0};
@@ -515,6 +531,7 @@ int journal_get(Journal *journal, MDB_txn *txn, JournalTable table, uint64_t wor
 
 /* ---- sweeps ---- */
 
+/* Rows of bodies with the same word stay in order of arrival. */
 static int compare_rows(const void *a, const void *b, void *context)
 {
     const Generation *generation = context;
@@ -532,7 +549,8 @@ static int compare_rows(const void *a, const void *b, void *context)
 }
 
 /* The rows of the frozen generation, in the order in which they are written. Of rows with the same
- * word the last one is enough, but for bodies. */
+ * word the last one is enough, but for bodies. Made once: a frozen generation does not change, and
+ * an abort only sets `reached` back. */
 static int journal_sort(Journal *journal)
 {
     const Generation *frozen = journal_frozen(journal);
@@ -577,7 +595,8 @@ static int journal_write_row(Journal *journal, MDB_txn *txn, uint32_t number)
     return target->apply(target->context, journal, txn, entry->word, &row);
 }
 
-/* Rows of one table, n at most; *n falls by what was written. */
+/* Rows of one table, n at most; *n falls by what was written. `end` is called whatever failed,
+ * since `begin` may hold something. */
 static int journal_sweep_table(Journal *journal, MDB_txn *txn, size_t *n)
 {
     const Generation *frozen = journal_frozen(journal);
@@ -603,6 +622,8 @@ static int journal_sweep_rows(Journal *journal, MDB_txn *txn, size_t n)
         rc = journal_sweep_table(journal, txn, &n);
     }
     if (rc == 0 && journal->reached == journal->n_order) {
+        /* Emptied in the transaction of the last piece, so every snapshot has the rows either
+         * here or in their tables. */
         rc = mdb_drop(txn, journal->dbis[1 - journal->active], 0);
         journal->dropped = rc == 0;
         journal->retired_by = mdb_txn_id(txn);
@@ -637,6 +658,8 @@ static void journal_freeze(Journal *journal)
     journal->order = NULL;
 }
 
+/* For `ragno forget`, which reads the tables alone: again and again, each time with a commit,
+ * until *done. */
 int journal_drain(Journal *journal, MDB_txn *txn, size_t n, bool *done)
 {
     *done = journal_frozen(journal)->n == 0 && journal_active(journal)->n == 0;
@@ -683,7 +706,8 @@ static bool journal_is_past(Journal *journal)
            (readers.oldest_pid == 0 || readers.oldest_txn >= journal->retired_by);
 }
 
-/* A generation has that many rows before it is frozen. */
+/* A generation has that many rows before it is frozen: as many as make a sweep change several
+ * rows of each page that it touches. */
 static size_t journal_enough(const Journal *journal)
 {
     size_t rows = journal->pages * ROWS_A_PAGE;
@@ -704,6 +728,8 @@ void journal_settle(Journal *journal, bool committed)
     }
     active->committed = active->n;
     journal->swept = journal->reached;
+    /* Its rows are in the tables for every snapshot from this commit on; the index stays for older
+     * ones. */
     if (journal->dropped) {
         generation_clear(&journal->retired);
         journal->retired = *journal_frozen(journal);
