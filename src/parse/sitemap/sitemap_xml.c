@@ -476,7 +476,7 @@ void sitemap_field_append(SitemapParser *parser, SitemapField field, const char 
 {
     Buffer *buffer = &parser->fields[field];
     if (buffer->length == 0) {
-        while (length > 0 && sitemap_is_blank(*bytes)) {
+        while (length > 0 && ascii_is_xml_space(*bytes)) {
             bytes++;
             length--;
         }
