@@ -66,25 +66,14 @@ static const Command commands[] = {
     {NULL, NULL},
 };
 
-/* A word without any of these is no seed. */
-static bool may_be_seed(const char *word)
-{
-    return strpbrk(word, "./:") != NULL;
-}
-
 static int main_complain_unknown(const char *word)
 {
-    const char *best = NULL;
-    size_t best_distance = 3; /* what is further away helps nobody */
+    OptionNear near = {word, .least = 3}; /* what is further away helps nobody */
     for (const Command *c = commands; c->name != NULL; c++) {
-        size_t distance = option_distance(word, c->name);
-        if (distance < best_distance) {
-            best_distance = distance;
-            best = c->name;
-        }
+        (void)option_near_look(&near, c->name);
     }
-    if (best != NULL) {
-        (void)fprintf(stderr, "ragno: unknown command '%s', did you mean '%s'?\n", word, best);
+    if (near.name != NULL) {
+        (void)fprintf(stderr, "ragno: unknown command '%s', did you mean '%s'?\n", word, near.name);
         return 2;
     }
     (void)fprintf(stderr, "ragno: '%s' is neither a command nor a URL; commands:", word);
@@ -126,7 +115,7 @@ static int main_run(int argc, char **argv)
     if (strcmp(argv[1], "help") == 0) {
         return main_help(argc, argv);
     }
-    if (argv[1][0] != '-' && !may_be_seed(argv[1])) {
+    if (argv[1][0] != '-' && strpbrk(argv[1], "./:") == NULL) { /* it is no seed */
         return main_complain_unknown(argv[1]);
     }
     return crawl_main(argc, argv);

@@ -223,17 +223,13 @@ bool audit_whom_is_address(const AuditWhom *whom, const IpAddress *address)
 const char *audit_whom_nearest(const AuditWhom *whom, const AuditHosts *hosts)
 {
     size_t place = 0;
-    size_t least = strlen(whom->name) / 2 + 1;
+    OptionNear near = {whom->name, .least = strlen(whom->name) / 2 + 1};
     const char *nearest = NULL;
     const AuditHost *host = NULL;
     while ((host = map_next(&hosts->hosts, &place)) != NULL) {
         const char *name = strstr(host->origin, "//");
         name = name == NULL ? host->origin : name + 2;
-        size_t distance = option_distance(whom->name, name);
-        if (distance < least) {
-            least = distance;
-            nearest = host->origin;
-        }
+        nearest = option_near_look(&near, name) ? host->origin : nearest;
     }
     return nearest;
 }

@@ -52,21 +52,16 @@ int command_line_complain(const CommandLine *line, const char *what, const char 
 static int command_line_unknown(const CommandLine *line, const char *word)
 {
     char name[64];
-    size_t least = NEAR_MOST + 1;
-    const char *nearest = NULL;
+    OptionNear near = {name + 2, .least = NEAR_MOST + 1};
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     for (size_t i = 0; i < line->n_options && strncmp(name, "--", 2) == 0; i++) {
-        size_t distance = option_distance(name + 2, line->options[i].name);
-        if (distance < least) {
-            least = distance;
-            nearest = line->options[i].name;
-        }
+        (void)option_near_look(&near, line->options[i].name);
     }
-    if (nearest == NULL) {
+    if (near.name == NULL) {
         return command_line_complain(line, "unknown option", name);
     }
     (void)fprintf(stderr, "ragno %s: unknown option '%s', did you mean '--%s'?\n", line->command,
-                  name, nearest);
+                  name, near.name);
     return EXIT_USAGE;
 }
 

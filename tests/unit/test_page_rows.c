@@ -174,12 +174,23 @@ static void what_is_put_is_read_in_order(void)
 
 /* ---- seed rows ---- */
 
+typedef struct SeedsRead {
+    SeedEntry all[4];
+    size_t n;
+} SeedsRead;
+
+static Result seeds_note(void *context, const SeedEntry *entry)
+{
+    SeedsRead *read = context;
+    read->all[read->n++] = *entry;
+    return read->n == 4 ? RESULT_CLOSED : RESULT_OK;
+}
+
 static void seeds_keep_their_tags(void)
 {
     StoreFixture fixture;
-    SeedEntry read[4];
+    SeedsRead read = {.n = 0};
     SeedEntry one;
-    size_t n = 0;
     char longer[200];
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
@@ -193,12 +204,14 @@ static void seeds_keep_their_tags(void)
     CU_ASSERT_EQUAL(seed_rows_get(seeds, txn, 7, &one), RESULT_OK);
     CU_ASSERT_STRING_EQUAL(one.tag, "news");
     CU_ASSERT_EQUAL(seed_rows_put(seeds, txn, 7, "other"), RESULT_OK);
-    CU_ASSERT_EQUAL(seed_rows_read(seeds, txn, 0, read, 4, &n), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(n, 3);
-    CU_ASSERT_EQUAL(read[0].index, 3);
-    CU_ASSERT_STRING_EQUAL(read[0].tag, "");
-    CU_ASSERT_STRING_EQUAL(read[1].tag, "other");
-    CU_ASSERT_EQUAL(strlen(read[2].tag), SEED_TAG_BYTES);
+    CU_ASSERT_EQUAL(seed_rows_each(seeds, txn, seeds_note, &read), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(read.n, 3);
+    CU_ASSERT_EQUAL(read.all[0].index, 3);
+    CU_ASSERT_STRING_EQUAL(read.all[0].tag, "");
+    CU_ASSERT_STRING_EQUAL(read.all[1].tag, "other");
+    CU_ASSERT_EQUAL(strlen(read.all[2].tag), SEED_TAG_BYTES);
+    CU_ASSERT_EQUAL(seed_rows_each(seeds, txn, seeds_note, &read), RESULT_CLOSED);
+    CU_ASSERT_EQUAL(read.n, 4);
     CU_ASSERT_EQUAL(seed_rows_get(seeds, txn, 4, &one), RESULT_NOT_FOUND);
     page_db_txn_abort(fixture.store.db, txn);
     store_fixture_close(&fixture, true);

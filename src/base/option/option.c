@@ -312,6 +312,17 @@ size_t option_distance(const char *a, const char *b)
     return row[n];
 }
 
+bool option_near_look(OptionNear *near, const char *name)
+{
+    size_t distance = option_distance(near->word, name);
+    bool is_nearest = distance < near->least;
+    if (is_nearest) {
+        near->least = distance;
+        near->name = name;
+    }
+    return is_nearest;
+}
+
 void option_store(const OptionSpec *spec, const OptionValue *value, void *field)
 {
     switch (spec->type) {

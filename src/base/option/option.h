@@ -85,3 +85,11 @@ Result option_check_words(const char *text, const char *between,
 void option_print_bounds(const OptionSpec *spec, Buffer *out);
 /* Number of single-letter edits between two words, for "did you mean". */
 size_t option_distance(const char *a, const char *b);
+/* Looks for the name that is spelled most like a word. */
+typedef struct OptionNear {
+    const char *word;
+    size_t least;     /* edits to the nearest; at first the number that is too far */
+    const char *name; /* the nearest; NULL: none is near */
+} OptionNear;
+/* Whether this name is the nearest until now. */
+bool option_near_look(OptionNear *near, const char *name);

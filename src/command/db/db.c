@@ -77,27 +77,16 @@ int db_main(int argc, char **argv)
     if (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0) {
         return db_usage(stdout);
     }
-    const DbCommand *nearest = NULL;
-    size_t most = 0;
+    OptionNear near = {argv[2], .least = strlen(argv[2])}; /* else no letter is the same */
     for (size_t i = 0; i < N_COMMANDS; i++) {
         if (strcmp(argv[2], commands[i].name) == 0) {
             return db_run(&commands[i], argv[1], argc - 2, argv + 2);
         }
-        /* How many letters two words have in common at the start. */
-        const char *a = argv[2];
-        const char *b = commands[i].name;
-        size_t alike = 0;
-        while (a[alike] != '\0' && a[alike] == b[alike]) {
-            alike++;
-        }
-        if (alike > most) {
-            most = alike;
-            nearest = &commands[i];
-        }
+        (void)option_near_look(&near, commands[i].name);
     }
     (void)fprintf(stderr, "ragno db: unknown command '%s'", argv[2]);
-    if (nearest != NULL) {
-        (void)fprintf(stderr, "; did you mean '%s'?", nearest->name);
+    if (near.name != NULL) {
+        (void)fprintf(stderr, "; did you mean '%s'?", near.name);
     }
     (void)fprintf(stderr, "\n");
     return db_usage(stderr);

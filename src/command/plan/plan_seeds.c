@@ -98,14 +98,6 @@ static Result plan_hosts_take_line(void *context, const char *text, size_t lengt
     return take_refusal(reading->hosts, reading->view, reading->txn, &line);
 }
 
-static Result read_log(PlanHosts *hosts, CrawlView *view, MDB_txn *txn)
-{
-    PlanReading reading = {hosts, view, txn};
-    Path path;
-    return log_reader_each(file_path(&path, "%s/crawl.log", view->directory), plan_hosts_take_line,
-                           &reading, NULL);
-}
-
 static Result read_hosts(PlanHosts *hosts, CrawlView *view, MDB_txn *txn, const Config *config)
 {
     HostPaces paces;
@@ -133,7 +125,10 @@ static Result plan_hosts_read(PlanHosts *hosts, CrawlView *view, const Config *c
     hosts->hosts = calloc(hosts->n + 1, sizeof *hosts->hosts);
     Result rc = hosts->hosts == NULL ? RESULT_MEMORY : read_hosts(hosts, view, txn, config);
     if (rc == RESULT_OK) {
-        rc = read_log(hosts, view, txn);
+        PlanReading reading = {hosts, view, txn};
+        Path path;
+        rc = log_reader_each(file_path(&path, "%s/crawl.log", view->directory),
+                             plan_hosts_take_line, &reading, NULL);
     }
     page_db_txn_abort(view->db, txn);
     return rc;
@@ -203,8 +198,6 @@ static PlanSums plan_hosts_sum(PlanHosts *hosts)
  * Owns: nothing beyond a call.
  * Threads: main. */
 
-#define PIECE 256u
-
 typedef struct Look {
     CrawlView *view;
     const Config *config;
@@ -259,14 +252,6 @@ static bool plan_verdicts_is_open(Look *look, const PlanHost *host)
     return false;
 }
 
-/* The sitemaps that its robots.txt names; *robots is to be deleted. */
-static size_t read_sitemaps(Look *look, Robots **robots)
-{
-    Result rc = host_rows_get_rules(look->view->hosts, look->txn, look->page.host,
-                                    look->config->robots_agent, NULL, robots, NULL);
-    return rc == RESULT_OK ? robots_n_sitemaps(*robots) : 0;
-}
-
 static void put_text(Look *look, const PlanHost *host, bool open, const Robots *robots,
                      size_t n_sitemaps)
 {
@@ -315,10 +300,11 @@ static void plan_verdicts_put_json(Look *look, const PlanHost *host, bool open,
     (void)buffer_append_char(&look->line, '\n');
 }
 
-static Result take_seed(Look *look, uint64_t index)
+static Result take_seed(void *context, const SeedEntry *seed)
 {
+    Look *look = context;
     Robots *robots = NULL;
-    if (page_db_get(look->view->db, look->txn, index, &look->page, &look->url) !=
+    if (page_db_get(look->view->db, look->txn, seed->index, &look->page, &look->url) !=
         page_db_error_ok) {
         return RESULT_DAMAGED;
     }
@@ -328,7 +314,12 @@ static Result take_seed(Look *look, uint64_t index)
     PlanHost *host = &look->hosts.hosts[look->page.host];
     bool open = plan_verdicts_is_open(look, host);
     /* A host's sitemaps stand behind its first seed. */
-    size_t n_sitemaps = host->has_seed ? 0 : read_sitemaps(look, &robots);
+    size_t n_sitemaps = 0;
+    if (!host->has_seed &&
+        host_rows_get_rules(look->view->hosts, look->txn, look->page.host,
+                            look->config->robots_agent, NULL, &robots, NULL) == RESULT_OK) {
+        n_sitemaps = robots_n_sitemaps(robots);
+    }
     host->has_seed = true;
     host->is_open = host->is_open || open;
     look->n_seeds++;
@@ -375,16 +366,9 @@ static void sum_text(const Look *look, const PlanSums *sums)
 
 static Result plan_verdicts_take_all(Look *look)
 {
-    SeedEntry entries[PIECE];
-    size_t n = PIECE;
-    uint64_t next = 0;
     Result rc = lmdb_table_open(&look->seeds, look->txn, SEED_TABLE, MDB_INTEGERKEY);
-    while (rc == RESULT_OK && n == PIECE) {
-        rc = seed_rows_read(look->seeds, look->txn, next, entries, PIECE, &n);
-        for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-            rc = take_seed(look, entries[i].index);
-            next = entries[i].index + 1;
-        }
+    if (rc == RESULT_OK) {
+        rc = seed_rows_each(look->seeds, look->txn, take_seed, look);
     }
     if (rc == RESULT_OK) {
         PlanSums sums = plan_hosts_sum(&look->hosts);

@@ -395,18 +395,13 @@ void desk_print_words(FILE *out)
 
 static void desk_complain_unknown(Desk *desk, const DeskRequest *request)
 {
-    const char *best = NULL;
-    size_t best_distance = 3; /* what is further away helps nobody */
+    OptionNear near = {request->words[0], .least = 3}; /* what is further away helps nobody */
     for (size_t i = 0; i < N_WORDS; i++) {
-        size_t distance = option_distance(request->words[0], words[i].name);
-        if (distance < best_distance) {
-            best_distance = distance;
-            best = words[i].name;
-        }
+        (void)option_near_look(&near, words[i].name);
     }
-    if (best != NULL) {
+    if (near.name != NULL) {
         desk_misunderstand(desk, request, "unknown word '%.64s', did you mean '%s'?",
-                           request->words[0], best);
+                           request->words[0], near.name);
     } else {
         desk_misunderstand(desk, request, "unknown word '%.64s' (`help` lists them all)",
                            request->words[0]);

@@ -123,7 +123,6 @@ SeedState seed_reason_tell(HostRows *hosts, const Config *config, MDB_txn *txn, 
 
 /* ---- Seed verdict ---- */
 
-#define PIECE      256u
 #define TOLD_MAX   20u /* the others are counted */
 #define LOOKED_MAX 100000u
 
@@ -141,10 +140,16 @@ typedef struct Look {
 
 /* ---- the walk ---- */
 
-static Result seed_verdict_look_at(Look *look, uint64_t index)
+/* RESULT_CLOSED: enough is known. */
+static Result seed_verdict_look_at(void *context, const SeedEntry *seed)
 {
+    Look *look = context;
     SeedVerdict *verdict = look->verdict;
-    int code = page_db_get(look->store->db, look->txn, index, &look->page, &look->url);
+    bool is_enough = look->out == NULL && verdict->succeeded > verdict->redirects;
+    if (is_enough || verdict->seeds == LOOKED_MAX) {
+        return RESULT_CLOSED;
+    }
+    int code = page_db_get(look->store->db, look->txn, seed->index, &look->page, &look->url);
     if (code != 0) {
         return RESULT_DAMAGED;
     }
@@ -175,9 +180,6 @@ static Result seed_verdict_look_at(Look *look, uint64_t index)
 Result seed_verdict_find(const IngestStore *store, const Config *config, FILE *out,
                          SeedVerdict *verdict)
 {
-    SeedEntry entries[PIECE];
-    size_t n = PIECE;
-    uint64_t next = 0;
     Look look = {.store = store, .config = config, .out = out, .verdict = verdict};
     *verdict = (SeedVerdict){.seeds = 0};
     if (store->seeds == 0) {
@@ -188,24 +190,15 @@ Result seed_verdict_find(const IngestStore *store, const Config *config, FILE *o
     }
     buffer_init(&look.url, BUFFER_NO_LIMIT);
     buffer_init(&look.words, BUFFER_NO_LIMIT);
-    Result rc = RESULT_OK;
-    bool goes_on = true;
-    while (rc == RESULT_OK && n == PIECE && verdict->seeds < LOOKED_MAX && goes_on) {
-        rc = seed_rows_read(store->seeds, look.txn, next, entries, PIECE, &n);
-        for (size_t i = 0; i < n && rc == RESULT_OK && goes_on; i++) {
-            rc = seed_verdict_look_at(&look, entries[i].index);
-            next = entries[i].index + 1;
-            goes_on = out != NULL || verdict->succeeded == verdict->redirects;
-        }
-    }
+    Result rc = seed_rows_each(store->seeds, look.txn, seed_verdict_look_at, &look);
     if (out != NULL && verdict->failed > TOLD_MAX) {
         (void)fprintf(out,
                       "  seeds       %llu of %s%llu have failed; ragno why DIR URL tells of each\n",
-                      (unsigned long long)verdict->failed, n == PIECE ? "the first " : "",
+                      (unsigned long long)verdict->failed, rc == RESULT_CLOSED ? "the first " : "",
                       (unsigned long long)verdict->seeds);
     }
     buffer_destroy(&look.url);
     buffer_destroy(&look.words);
     page_db_txn_abort(store->db, look.txn);
-    return rc;
+    return rc == RESULT_CLOSED ? RESULT_OK : rc;
 }

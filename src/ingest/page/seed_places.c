@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#define PIECE 256u
-
 typedef struct Places {
     const IngestStore *store;
     StaySet *set;
@@ -38,9 +36,11 @@ static Result target_of(Places *places, const PageRef *page, uint64_t *target)
     return RESULT_OK;
 }
 
-static Result seed_places_add_seed(Places *places, uint64_t index)
+static Result seed_places_add_seed(void *context, const SeedEntry *seed)
 {
+    Places *places = context;
     PageRef page;
+    uint64_t index = seed->index;
     Result rc = page_at(places, index, &page);
     if (rc == RESULT_OK) {
         rc = stay_set_add(places->set, page.url, page.url_length);
@@ -60,9 +60,6 @@ static Result seed_places_add_seed(Places *places, uint64_t index)
 
 Result seed_places_load(const IngestStore *store, StaySet *set, unsigned max_redirects)
 {
-    SeedEntry entries[PIECE];
-    size_t n = PIECE;
-    uint64_t next = 0;
     Places places = {.store = store, .set = set, .max_redirects = max_redirects};
     if (store->seeds == 0) {
         return RESULT_OK;
@@ -71,14 +68,7 @@ Result seed_places_load(const IngestStore *store, StaySet *set, unsigned max_red
         return RESULT_IO;
     }
     buffer_init(&places.url, BUFFER_NO_LIMIT);
-    Result rc = RESULT_OK;
-    while (rc == RESULT_OK && n == PIECE) {
-        rc = seed_rows_read(store->seeds, places.txn, next, entries, PIECE, &n);
-        for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-            rc = seed_places_add_seed(&places, entries[i].index);
-            next = entries[i].index + 1;
-        }
-    }
+    Result rc = seed_rows_each(store->seeds, places.txn, seed_places_add_seed, &places);
     buffer_destroy(&places.url);
     page_db_txn_abort(store->db, places.txn);
     return rc;

@@ -7,7 +7,6 @@
 #include "base/option/option.h"
 #include "parse/filter/filter_tests.h"
 #include "parse/usage/usage.h"
-#include "base/core/ascii.h"
 
 /* ---- The arguments of atoms ---- */
 
@@ -19,9 +18,14 @@ typedef struct Raw {
     char quote; /* '"', '\'' or 0 */
 } Raw;
 
+static bool filter_args_is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 void filter_compiler_skip_space(FilterCompiler *compiler)
 {
-    while (compiler->at < compiler->length && ascii_is_xml_space(compiler->text[compiler->at])) {
+    while (compiler->at < compiler->length && filter_args_is_space(compiler->text[compiler->at])) {
         compiler->at++;
     }
 }
@@ -83,7 +87,7 @@ static Result read_bare(FilterCompiler *compiler, const FilterAtomType *type, si
         return filter_compiler_fail(compiler, open, "this '(' is never closed");
     }
     compiler->at = end;
-    while (end > start && ascii_is_xml_space(text[end - 1])) {
+    while (end > start && filter_args_is_space(text[end - 1])) {
         end--;
     }
     *raw = (Raw){text + start, end - start, start, 0};
@@ -409,21 +413,15 @@ const FilterAtomType *filter_atom_find(const char *name, size_t length)
 const char *filter_atom_nearest(const char *name, size_t length)
 {
     char word[NAME_MAX_BYTES + 1];
-    size_t best = length / 3 + 2;
-    const char *nearest = NULL;
+    OptionNear near = {word, .least = length / 3 + 2};
     if (length > NAME_MAX_BYTES) {
         return NULL;
     }
     (void)snprintf(word, sizeof word, "%.*s", (int)length, name);
     for (size_t i = 0; filter_atom_type(i) != NULL; i++) {
-        const char *candidate = filter_atom_type(i)->help.name;
-        size_t d = option_distance(word, candidate);
-        if (d < best) {
-            best = d;
-            nearest = candidate;
-        }
+        (void)option_near_look(&near, filter_atom_type(i)->help.name);
     }
-    return nearest;
+    return near.name;
 }
 
 /* ---- A filter while it is compiled ---- */

@@ -5,7 +5,6 @@
 #include <strings.h>
 
 #include "parse/url/url_encode.h"
-#include "base/core/ascii.h"
 
 /* Names are compared without case. */
 static const char *const session_names[] = {
@@ -75,6 +74,13 @@ static bool url_key_is_tracking(const char *name, size_t name_length)
     return url_key_is_one_of(name, name_length, tracking_names, COUNT(tracking_names));
 }
 
+static bool is_unreserved(char c)
+{
+    char lower = (char)(c | 0x20);
+    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+           c == '_' || c == '~';
+}
+
 /* Step 1. The result is never longer than the text; returns its length. */
 static size_t normalize_escapes(const char *text, size_t length, char *to)
 {
@@ -88,7 +94,7 @@ static size_t normalize_escapes(const char *text, size_t length, char *to)
             continue;
         }
         char c = (char)(high * 16 + low);
-        if (ascii_is_alnum(c) || (c != '\0' && strchr("-._~", c) != NULL)) {
+        if (is_unreserved(c)) {
             *to++ = c;
         } else {
             *to++ = '%';

@@ -89,16 +89,17 @@ Result seed_rows_get(SeedRows table, MDB_txn *txn, uint64_t index, SeedEntry *en
     return rc == RESULT_OK ? seed_rows_take(&key, &value, entry) : rc;
 }
 
-Result seed_rows_read(SeedRows table, MDB_txn *txn, uint64_t first, SeedEntry *entries, size_t max,
-                      size_t *n)
+Result seed_rows_each(SeedRows table, MDB_txn *txn, SeedCall *call, void *context)
 {
     LmdbRows rows;
     Result rc = RESULT_OK;
-    *n = 0;
-    lmdb_rows_begin(&rows, txn, table, lmdb_bytes(&first, sizeof first));
-    while (rc == RESULT_OK && *n < max && lmdb_rows_next(&rows)) {
-        rc = seed_rows_take(&rows.key, &rows.value, &entries[*n]);
-        *n += rc == RESULT_OK;
+    lmdb_rows_begin(&rows, txn, table, (MDB_val){0});
+    while (rc == RESULT_OK && lmdb_rows_next(&rows)) {
+        SeedEntry entry;
+        rc = seed_rows_take(&rows.key, &rows.value, &entry);
+        if (rc == RESULT_OK) {
+            rc = call(context, &entry);
+        }
     }
     return lmdb_rows_end(&rows, rc, "read seeds");
 }

@@ -54,9 +54,9 @@ typedef struct SeedEntry {
 Result seed_rows_put(SeedRows table, MDB_txn *txn, uint64_t index, const char *tag);
 /* RESULT_NOT_FOUND: it is no seed. */
 Result seed_rows_get(SeedRows table, MDB_txn *txn, uint64_t index, SeedEntry *entry);
-/* Reads up to max entries by index, from `first` on. *n = how many. */
-Result seed_rows_read(SeedRows table, MDB_txn *txn, uint64_t first, SeedEntry *entries, size_t max,
-                      size_t *n);
+/* All of them, by index. What the call returns ends the walk, and is returned. */
+typedef Result SeedCall(void *context, const SeedEntry *entry);
+Result seed_rows_each(SeedRows table, MDB_txn *txn, SeedCall *call, void *context);
 
 /* External table: links of pages that lead out of the scope of the crawl.
  *
