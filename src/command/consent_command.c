@@ -219,24 +219,10 @@ static void consent_read_page(Consent *consent, const char *url)
 
 /* ---- what it comes to ---- */
 
-/* Who names a licence that nobody has read permits nothing by it. */
-static void consent_settle(Consent *consent)
-{
-    for (size_t i = 0; i < consent->ledger.n; i++) {
-        Usage *usage = &consent->list[i].usage;
-        usage->robots_names_it = consent->robots_names_it;
-        *usage = usage_settle(*usage);
-    }
-}
-
-/* Prints what a stranger wrote, with blanks for what would tell a terminal what to do. */
+/* A line of what a stranger wrote. */
 static void consent_print_text(const char *text, size_t length)
 {
-    for (size_t i = 0; i < length;) {
-        size_t control = ascii_control_bytes(text + i, length - i);
-        (void)putchar(control > 0 ? ' ' : text[i]);
-        i += control > 0 ? control : 1;
-    }
+    ascii_print(stdout, text, length, ' ');
     (void)putchar('\n');
 }
 
@@ -403,7 +389,12 @@ static int consent_tell(CrawlView *view, const char *word, unsigned asked)
         if (consent_is_known(consent)) {
             consent_read_page(consent, url.href);
             consent_read_files(consent);
-            consent_settle(consent);
+            for (size_t k = 0; k < consent->ledger.n; k++) {
+                /* Who names a licence that nobody has read permits nothing by it. */
+                Usage *usage = &consent->list[k].usage;
+                usage->robots_names_it = consent->robots_names_it;
+                *usage = usage_settle(*usage);
+            }
             status = consent_print(consent, url.href, asked);
             goto done;
         }

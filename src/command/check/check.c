@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/core/ascii.h"
 #include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 #include "crawl/fault.h"
@@ -19,59 +20,78 @@ static int check_misuse(const char *usage)
     return EXIT_USAGE;
 }
 
-/* Check page: a file read as a page, for `ragno check links`, `charset` and `digest`.
- *
- * What: the arguments that these commands share, and the parsed file.
- * Threads: main. */
+/* The options and the file of the commands that look at one file. Each takes those options that its
+ * usage names, and needs a URL that its usage has without brackets. */
 
-typedef struct CheckPage {
+typedef struct CheckFile {
     const char *file;
-    const char *base;         /* the document's URL */
+    char **words;             /* behind it */
+    const char *url;          /* the document's: --base, or --url */
     const char *content_type; /* or NULL */
+    bool link_text;
     bool styles;
-    bool use_libxml2;
-    size_t link_text; /* HtmlOptions.link_text */
+    int front_end; /* 0: skim, 1: libxml2 */
+    bool facts;
+    bool main_text;
+    bool markdown;
+    bool no_styles;
     Buffer body;
-    HtmlParser *parser;
+    HtmlParser *parser; /* of check_file_parse, as the next */
     Page page;
-} CheckPage;
+} CheckFile;
 
 #define LINK_TEXT       ((size_t)200)
 #define PAGE_LINKS      ((size_t)1 << 24)
 #define PAGE_LINK_BYTES ((size_t)1 << 20)
 #define PAGE_MEMORY     ((size_t)4 << 30)
 
-static int check_page_read_arguments(CheckPage *check, int argc, char **argv, const char *usage)
+/* words: the file and what stands behind it. Prints its own error messages. Returns 0,
+ * COMMAND_HELPED or the exit status; check_file_close in any case. */
+static int check_file_open(CheckFile *check, const char *usage, int argc, char **argv, int words)
 {
-    bool text = false;
-    int front_end = 0;
-    const CommandOption rows[] = {
-        {"base", 0, COMMAND_TEXT, .to = &check->base},
+    const CommandOption all[] = {
+        {"base", 0, COMMAND_TEXT, .to = &check->url},
+        {"url", 0, COMMAND_TEXT, .to = &check->url},
         {"content-type", 0, COMMAND_TEXT, .to = &check->content_type},
-        {"text", 0, COMMAND_FLAG, .to = &text},
+        {"text", 0, COMMAND_FLAG, .to = &check->link_text},
         {"embeds", 0, COMMAND_FLAG, .to = &check->styles},
-        {"front-end", 0, COMMAND_WORD, .to = &front_end, .words = "skim|libxml2"}};
-    CommandLine line = {"check", usage, COMMAND_ROWS(rows), .words_least = 1, .words_most = 1};
-    int status = command_line_take(&line, argc, argv);
-    if (status == 0 && check->base == NULL) {
-        status = command_line_complain(&line, "no --base for", line.words[0]);
+        {"front-end", 0, COMMAND_WORD, .to = &check->front_end, .words = "skim|libxml2"},
+        {"main", 0, COMMAND_FLAG, .to = &check->main_text},
+        {"markdown", 0, COMMAND_FLAG, .to = &check->markdown},
+        {"no-styles", 0, COMMAND_FLAG, .to = &check->no_styles},
+        {"facts", 0, COMMAND_FLAG, .to = &check->facts}};
+    CommandOption own[sizeof all / sizeof *all];
+    CommandLine line = {"check", usage, own, .words_least = words, .words_most = words};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "--%s", all[i].name);
+        if (strstr(usage, name) != NULL) {
+            own[line.n_options++] = all[i];
+        }
     }
-    check->file = status == 0 ? line.words[0] : NULL;
-    check->link_text = text ? LINK_TEXT : 0;
-    check->use_libxml2 = front_end == 1;
-    return status;
+    int status = command_line_take(&line, argc, argv);
+    if (status != 0) {
+        return status;
+    }
+    check->file = line.words[0];
+    check->words = line.words + 1;
+    if (check->url == NULL && strstr(usage, "FILE --") != NULL) {
+        return command_line_complain(
+            &line, strstr(usage, "--url") != NULL ? "no --url for" : "no --base for", check->file);
+    }
+    return input_file_read(check->file, &check->body);
 }
 
-/* Reads the arguments, and reads and parses the file. Prints its own error messages. Returns 0,
- * COMMAND_HELPED or the exit status; call check_page_close in any case. */
-static int check_page_open(CheckPage *check, int argc, char **argv, const char *usage)
+static void check_file_close(CheckFile *check)
 {
-    buffer_init(&check->body, 0);
-    int wrong = check_page_read_arguments(check, argc, argv, usage);
-    if (wrong != 0) {
-        return wrong;
-    }
-    int status = input_file_read(check->file, &check->body);
+    html_parser_delete(check->parser);
+    buffer_destroy(&check->body);
+}
+
+/* The file as a page, for `ragno check links`, `charset` and `digest`: opens it, too. */
+static int check_file_parse(CheckFile *check, const char *usage, int argc, char **argv)
+{
+    int status = check_file_open(check, usage, argc, argv, 1);
     if (status != 0) {
         return status;
     }
@@ -80,16 +100,16 @@ static int check_page_open(CheckPage *check, int argc, char **argv, const char *
                            .forms = true,
                            .robots_agent = "ragno",
                            .memory_bytes = PAGE_MEMORY,
-                           .use_libxml2 = check->use_libxml2,
+                           .use_libxml2 = check->front_end == 1,
                            .styles = check->styles,
-                           .link_text = check->link_text};
+                           .link_text = check->link_text ? LINK_TEXT : 0};
     Result rc = html_parser_new(&check->parser, &options);
     if (rc == RESULT_OK) {
         HtmlInput input = {.body = buffer_string(&check->body),
                            .length = check->body.length,
                            .content_type = check->content_type,
-                           .url = check->base,
-                           .url_length = strlen(check->base)};
+                           .url = check->url,
+                           .url_length = strlen(check->url)};
         bool is_sheet =
             check->content_type != NULL && strncasecmp(check->content_type, "text/css", 8) == 0;
         rc = is_sheet ? html_parse_sheet(check->parser, &input, &check->page)
@@ -97,27 +117,21 @@ static int check_page_open(CheckPage *check, int argc, char **argv, const char *
     }
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno check: %s: %s\n",
-                      rc == RESULT_INVALID ? check->base : check->file,
+                      rc == RESULT_INVALID ? check->url : check->file,
                       rc == RESULT_INVALID ? "no http URL" : result_name(rc));
     }
     return rc == RESULT_OK ? 0 : 1;
 }
 
-static void check_page_close(CheckPage *check)
-{
-    html_parser_delete(check->parser);
-    buffer_destroy(&check->body);
-}
-
 /* The whole answer, which includes a <meta> behind the prescan's reach: so the page is parsed. */
 static int check_charset(const char *usage, int argc, char **argv)
 {
-    CheckPage check = {.file = NULL, .base = "http://localhost/"};
-    int status = check_page_open(&check, argc, argv, usage);
+    CheckFile check = {.url = "http://localhost/"};
+    int status = check_file_parse(&check, usage, argc, argv);
     if (status == 0) {
         (void)printf("%s\n", check.page.encoding);
     }
-    check_page_close(&check);
+    check_file_close(&check);
     return status;
 }
 
@@ -141,10 +155,10 @@ static int check_config(const char *usage, int argc, char **argv)
     return status;
 }
 
-int check_digest(const char *usage, int argc, char **argv)
+static int check_page_digest(const char *usage, int argc, char **argv)
 {
-    CheckPage check = {.file = NULL};
-    int status = check_page_open(&check, argc, argv, usage);
+    CheckFile check = {.file = NULL};
+    int status = check_file_parse(&check, usage, argc, argv);
     if (status == 0) {
         const Page *page = &check.page;
         Hash128 body = hash_128(check.body.data, check.body.length);
@@ -152,25 +166,14 @@ int check_digest(const char *usage, int argc, char **argv)
                      page->text_digest[0], page->text_digest[1], body.high, body.low,
                      page->simhash);
     }
-    check_page_close(&check);
+    check_file_close(&check);
     return status;
 }
 
-/* What the resolver's thread hands to the command's. */
-typedef struct Answers {
-    Mutex mutex;
-    Condition changed;
-    size_t n_waiting; /* guarded by mutex */
-} Answers;
-
-static void on_answered(void *context, VisitState *visit_state)
+/* The resolver's thread hands what it has answered to the command's. */
+static void on_answered(void *answers, VisitState *visit_state)
 {
-    (void)visit_state;
-    Answers *answers = context;
-    mutex_lock(&answers->mutex);
-    answers->n_waiting--;
-    condition_broadcast(&answers->changed);
-    mutex_unlock(&answers->mutex);
+    (void)queue_push(answers, visit_state);
 }
 
 static Result new_question(VisitState **question, const char *host)
@@ -202,26 +205,25 @@ static bool check_dns_print_answer(const VisitState *answer)
     return true;
 }
 
-static int ask_all(Resolver *resolver, Answers *answers, int n, char **hosts)
+static int ask_all(Resolver *resolver, Queue *answers, int n, char **hosts)
 {
     VisitState **questions = calloc((size_t)n, sizeof(VisitState *));
     int status = questions == NULL ? 1 : 0;
+    int waiting = 0;
     for (int i = 0; i < n && questions != NULL; i++) {
         if (new_question(&questions[i], hosts[i]) != RESULT_OK) {
             (void)fprintf(stderr, "ragno check dns: %s: not a host name\n", hosts[i]);
             status = 1;
             continue;
         }
-        mutex_lock(&answers->mutex);
-        answers->n_waiting++;
-        mutex_unlock(&answers->mutex);
+        waiting++;
         resolver_resolve(resolver, questions[i]);
     }
-    mutex_lock(&answers->mutex);
-    while (answers->n_waiting > 0) {
-        condition_wait(&answers->changed, &answers->mutex);
+    for (; waiting > 0; waiting--) {
+        void *answer = NULL;
+        size_t got = 0;
+        (void)queue_pop(answers, &answer, 1, &got, MONO_NEVER);
     }
-    mutex_unlock(&answers->mutex);
     for (int i = 0; i < n && questions != NULL; i++) {
         if (questions[i] != NULL && !check_dns_print_answer(questions[i])) {
             status = 1;
@@ -235,29 +237,31 @@ static int ask_all(Resolver *resolver, Answers *answers, int n, char **hosts)
 static int check_dns_resolve(const Config *config, int n, char **hosts)
 {
     IpPolicy policy = {.loopback_only = false};
-    Answers answers = {.n_waiting = 0};
+    Queue answers;
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     Result rc = ip_ranges_parse(&policy.allowed, config->fetch_allow_addresses, &error);
     buffer_destroy(&error);
-    mutex_init(&answers.mutex, RANK_TABLE);
-    condition_init(&answers.changed);
+    if (rc == RESULT_OK) {
+        rc = queue_init(&answers, (size_t)n);
+    }
+    if (rc != RESULT_OK) {
+        ip_ranges_destroy(&policy.allowed);
+        return 1;
+    }
     ResolverOptions options = network_parts_resolver_options(config, &policy);
     Resolver *resolver = NULL;
     int status = 1;
-    if (rc == RESULT_OK) {
-        rc = resolver_new(&resolver, &options, on_answered, &answers);
-        if (rc == RESULT_OK && resolver_start(resolver) == RESULT_OK) {
-            status = ask_all(resolver, &answers, n, hosts);
-            resolver_stop(resolver);
-        } else {
-            (void)fprintf(stderr, "ragno check dns: dns.servers = %s: %s\n", config->dns_servers,
-                          result_name(rc));
-            status = rc == RESULT_INVALID ? 2 : 1;
-        }
+    rc = resolver_new(&resolver, &options, on_answered, &answers);
+    if (rc == RESULT_OK && resolver_start(resolver) == RESULT_OK) {
+        status = ask_all(resolver, &answers, n, hosts);
+        resolver_stop(resolver);
+    } else {
+        (void)fprintf(stderr, "ragno check dns: dns.servers = %s: %s\n", config->dns_servers,
+                      result_name(rc));
+        status = rc == RESULT_INVALID ? 2 : 1;
     }
     resolver_delete(resolver);
-    condition_destroy(&answers.changed);
-    mutex_destroy(&answers.mutex);
+    queue_destroy(&answers);
     ip_ranges_destroy(&policy.allowed);
     return status;
 }
@@ -281,10 +285,10 @@ static int check_dns(const char *usage, int argc, char **argv)
     return status;
 }
 
-int check_links(const char *usage, int argc, char **argv)
+static int check_links(const char *usage, int argc, char **argv)
 {
-    CheckPage check = {.file = NULL};
-    int status = check_page_open(&check, argc, argv, usage);
+    CheckFile check = {.file = NULL};
+    int status = check_file_parse(&check, usage, argc, argv);
     for (size_t i = 0; status == 0 && i < check.page.n_links; i++) {
         const PageLink *link = &check.page.links[i];
         (void)printf("%s\t%s", link_kind_name((LinkKind)link->kind), link->url);
@@ -294,13 +298,9 @@ int check_links(const char *usage, int argc, char **argv)
         }
         (void)printf("\n");
     }
-    check_page_close(&check);
+    check_file_close(&check);
     return status;
 }
-
-#define MS_SECOND 1000
-#define MS_MINUTE 60000
-#define MS_HOUR   3600000
 
 static int check_retries(const char *usage, int argc, char **argv)
 {
@@ -318,16 +318,13 @@ static int check_retries(const char *usage, int argc, char **argv)
         const RetryRule *rule = &rules[class];
         (void)printf("%s\t", fetch_class_name(class));
         /* As politeness.retry takes it. */
-        int64_t ms = rule->wait_ms;
-        if (ms % MS_HOUR == 0 && ms > 0) {
-            (void)printf("%lldh", (long long)(ms / MS_HOUR));
-        } else if (ms % MS_MINUTE == 0 && ms > 0) {
-            (void)printf("%lldm", (long long)(ms / MS_MINUTE));
-        } else if (ms % MS_SECOND == 0) {
-            (void)printf("%llds", (long long)(ms / MS_SECOND));
-        } else {
-            (void)printf("%lldms", (long long)ms);
+        static const int64_t units_ms[] = {3600000, 60000, 1000, 1};
+        static const char *const units[] = {"h", "m", "s", "ms"};
+        size_t unit = rule->wait_ms == 0 ? 2 : 0;
+        while (rule->wait_ms % units_ms[unit] != 0) {
+            unit++;
         }
+        (void)printf("%lld%s", (long long)(rule->wait_ms / units_ms[unit]), units[unit]);
         (void)printf("\t%u\t%s\t%s\t%s\n", rule->retries, rule->drops_host ? "host" : "URL",
                      fetch_class_is_of_url(class) ? "URL" : "host", fetch_class_meaning(class));
     }
@@ -374,18 +371,15 @@ static void check_robots_usage(const Robots *robots, const char *path, size_t le
 
 static int check_robots(const char *usage, int argc, char **argv)
 {
-    if (argc != 4) {
-        return check_misuse(usage);
-    }
-    Buffer body;
+    CheckFile check = {.file = NULL};
     Buffer path = {.limit = BUFFER_NO_LIMIT};
     Robots *robots = NULL;
-    int status = input_file_read(argv[1], &body);
+    size_t length = 0;
+    int status = check_file_open(&check, usage, argc, argv, 3);
     if (status != 0) {
         return status;
     }
-    size_t length = 0;
-    const char *rest = path_of(argv[3], &length);
+    const char *rest = path_of(check.words[1], &length);
     Result rc = RESULT_OK;
     if (length == 0 || *rest != '/') {
         rc = buffer_append_char(&path, '/'); /* "http://host?query" */
@@ -394,7 +388,7 @@ static int check_robots(const char *usage, int argc, char **argv)
         rc = buffer_append(&path, rest, length);
     }
     if (rc == RESULT_OK) {
-        rc = robots_parse(body.data, body.length, argv[2], &robots);
+        rc = robots_parse(check.body.data, check.body.length, check.words[0], &robots);
     }
     if (rc == RESULT_OK) {
         RobotsVerdict verdict;
@@ -416,17 +410,8 @@ static int check_robots(const char *usage, int argc, char **argv)
     }
     robots_delete(robots);
     buffer_destroy(&path);
-    buffer_destroy(&body);
+    check_file_close(&check);
     return status;
-}
-
-/* Prints a field without what would break the line. */
-static void print_field(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        (void)putchar(c < 0x20 || c == 0x7F ? ' ' : c);
-    }
 }
 
 /* A SitemapSink: one line per entry, hints only where there are any. */
@@ -437,10 +422,11 @@ static bool print_entry(void *context, const SitemapEntry *entry)
                      entry->priority >= 0.0;
     bool is_clean = strncasecmp(entry->loc, "http", 4) == 0 &&
                     strcspn(entry->loc, "\t\r\n") == entry->loc_length;
-    print_field(is_clean ? entry->loc : entry->url->href);
+    const char *url = is_clean ? entry->loc : entry->url->href;
+    ascii_print(stdout, url, strlen(url), ' ');
     if (has_hints) {
         (void)putchar('\t');
-        print_field(entry->lastmod);
+        ascii_print(stdout, entry->lastmod, strlen(entry->lastmod), ' ');
         (void)printf("\t%s\t", sitemap_frequency_name(entry->changefreq));
         if (entry->priority >= 0.0) {
             (void)printf("%g", entry->priority);
@@ -452,20 +438,8 @@ static bool print_entry(void *context, const SitemapEntry *entry)
 
 static int check_sitemap(const char *usage, int argc, char **argv)
 {
-    const char *url = NULL;
-    const CommandOption rows[] = {{"url", 0, COMMAND_TEXT, .to = &url}};
-    CommandLine line = {"check sitemap", usage, COMMAND_ROWS(rows), .words_least = 1,
-                        .words_most = 1};
-    int wrong = command_line_take(&line, argc, argv);
-    if (wrong != 0) {
-        return wrong;
-    }
-    if (url == NULL) {
-        return command_line_complain(&line, "no --url for", line.words[0]);
-    }
-    const char *path = line.words[0];
-    Buffer body;
-    int status = input_file_read(path, &body);
+    CheckFile check = {.file = NULL};
+    int status = check_file_open(&check, usage, argc, argv, 1);
     if (status != 0) {
         return status;
     }
@@ -473,50 +447,26 @@ static int check_sitemap(const char *usage, int argc, char **argv)
     SitemapReport report = {.kind = SITEMAP_UNKNOWN};
     Result rc = sitemap_parser_new(&parser, &SITEMAP_OPTIONS_DEFAULT);
     if (rc == RESULT_OK) {
-        SitemapInput input = {.body = buffer_string(&body),
-                              .length = body.length,
-                              .url = url,
-                              .url_length = strlen(url)};
+        SitemapInput input = {.body = buffer_string(&check.body),
+                              .length = check.body.length,
+                              .url = check.url,
+                              .url_length = strlen(check.url)};
         rc = sitemap_parse(parser, &input, print_entry, NULL, &report);
     }
     if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno check sitemap: %s: %s\n", path, result_name(rc));
+        (void)fprintf(stderr, "ragno check sitemap: %s: %s\n", check.file, result_name(rc));
     }
     if (report.is_broken || report.n_rejected > 0) {
-        (void)fprintf(stderr, "ragno check sitemap: %s: %llu rejected%s\n", path,
+        (void)fprintf(stderr, "ragno check sitemap: %s: %llu rejected%s\n", check.file,
                       (unsigned long long)report.n_rejected,
                       report.is_broken ? ", the file is broken" : "");
     }
     sitemap_parser_delete(parser);
-    buffer_destroy(&body);
+    check_file_close(&check);
     if (rc != RESULT_OK) {
         return rc == RESULT_MEMORY ? 3 : 1;
     }
     return 0;
-}
-
-typedef struct CheckText {
-    const char *file;
-    const char *base;
-    const char *content_type;
-    bool facts;
-    bool main_text;
-    bool no_styles;
-    bool markdown;
-} CheckText;
-
-static int check_text_read_arguments(CheckText *check, int argc, char **argv, const char *usage)
-{
-    const CommandOption rows[] = {{"base", 0, COMMAND_TEXT, .to = &check->base},
-                                  {"content-type", 0, COMMAND_TEXT, .to = &check->content_type},
-                                  {"main", 0, COMMAND_FLAG, .to = &check->main_text},
-                                  {"markdown", 0, COMMAND_FLAG, .to = &check->markdown},
-                                  {"no-styles", 0, COMMAND_FLAG, .to = &check->no_styles},
-                                  {"facts", 0, COMMAND_FLAG, .to = &check->facts}};
-    CommandLine line = {"check text", usage, COMMAND_ROWS(rows), .words_least = 1, .words_most = 1};
-    int status = command_line_take(&line, argc, argv);
-    check->file = status == 0 ? line.words[0] : NULL;
-    return status;
 }
 
 static void print_fact(const char *name, const char *value)
@@ -537,24 +487,16 @@ static void print_facts(const VisibleReader *reader, const VisiblePage *page)
     for (size_t i = 0; i < page->n_headings; i++) {
         VisibleHeading heading = visible_heading(reader, i);
         (void)printf("h%u\t", heading.level);
-        for (size_t k = 0; k < heading.length; k++) {
-            char c = heading.text[k];
-            (void)putchar(c == '\n' || c == '\t' ? ' ' : c);
-        }
+        ascii_print(stdout, heading.text, heading.length, ' ');
         (void)putchar('\n');
     }
 }
 
 /* Prints the visible text of a page, or with --facts what the page says of itself. */
-int check_text(const char *usage, int argc, char **argv)
+static int check_page_text(const char *usage, int argc, char **argv)
 {
-    CheckText check = {.file = NULL};
-    Buffer body;
-    int status = check_text_read_arguments(&check, argc, argv, usage);
-    if (status != 0) {
-        return status;
-    }
-    status = input_file_read(check.file, &body);
+    CheckFile check = {.file = NULL};
+    int status = check_file_open(&check, usage, argc, argv, 1);
     if (status != 0) {
         return status;
     }
@@ -565,11 +507,11 @@ int check_text(const char *usage, int argc, char **argv)
                               .markdown = check.markdown};
     Result rc = visible_reader_new(&reader, &options);
     if (rc == RESULT_OK) {
-        VisibleInput input = {.body = buffer_string(&body),
-                              .length = body.length,
+        VisibleInput input = {.body = buffer_string(&check.body),
+                              .length = check.body.length,
                               .content_type = check.content_type,
-                              .url = check.base,
-                              .url_length = check.base == NULL ? 0 : strlen(check.base)};
+                              .url = check.url,
+                              .url_length = check.url == NULL ? 0 : strlen(check.url)};
         VisiblePage page;
         rc = visible_read(reader, &input, &page);
         if (check.facts) {
@@ -589,8 +531,31 @@ int check_text(const char *usage, int argc, char **argv)
         (void)fprintf(stderr, "ragno check: %s: %s\n", check.file, result_name(rc));
     }
     visible_reader_delete(reader);
-    buffer_destroy(&body);
+    check_file_close(&check);
     return rc == RESULT_OK ? 0 : 1;
+}
+
+/* Whether a file needs a browser, and why. */
+static int check_page(const char *usage, int argc, char **argv)
+{
+    CheckFile check = {.file = NULL};
+    PageVerdict verdict;
+    Buffer why = {.limit = 4096};
+    int status = check_file_open(&check, usage, argc, argv, 1);
+    if (status != 0) {
+        return status;
+    }
+    page_verdict_judge(buffer_string(&check.body), check.body.length, &verdict);
+    (void)page_verdict_tell(verdict.signs, &why);
+    if (check.url != NULL) {
+        (void)printf("url\t%s\n", check.url);
+    }
+    (void)printf("browser\t%s\nwhy\t%s\nscripts\t%u\ntext\t%zu\nlinks\t%u\n",
+                 verdict.needs_browser ? "yes" : "no", buffer_string(&why), verdict.scripts,
+                 verdict.text_bytes, verdict.links);
+    buffer_destroy(&why);
+    check_file_close(&check);
+    return 0;
 }
 
 /* A base with another scheme than http(s) is of no use to a relative reference, but does not stand
@@ -674,7 +639,7 @@ static const CheckCommand commands[] = {
     {"charset", "FILE [--content-type T]", check_charset},
     {"config", "[FILE]", check_config},
     {"database", "DIR", check_database},
-    {"digest", "FILE --base URL [--content-type T]", check_digest},
+    {"digest", "FILE --base URL [--content-type T]", check_page_digest},
     {"dns", "[-c FILE] [-s SECTION.KEY=VALUE]... HOST...", check_dns},
     {"links", "FILE --base URL [--content-type T] [--embeds] [--text] [--front-end skim|libxml2]",
      check_links},
@@ -682,7 +647,7 @@ static const CheckCommand commands[] = {
     {"render", "FILE|DIR URL [--document] [-c FILE] [-s SECTION.KEY=VALUE]...", check_render},
     {"sitemap", "FILE --url URL", check_sitemap},
     {"text", "FILE [--base URL] [--content-type T] [--no-styles] [--markdown] [--main | --facts]",
-     check_text},
+     check_page_text},
     {"filter",
      "'EXPRESSION' [--source URL] [--depth N] [--status N]\n"
      "                     [--content-type TYPE] [--body FILE] [--explain] URL...\n"

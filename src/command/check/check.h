@@ -6,16 +6,12 @@
  * cannot be read. */
 #pragma once
 
-/* The commands of `ragno check`, one file each (check_NAME.c).
+/* The commands of `ragno check` that have a file of their own (check_NAME.c).
  *
  * What: usage is its line of usage; argv[0] is the command's name; each returns the exit status.
  * Threads: main. */
 
-int check_digest(const char *usage, int argc, char **argv);
-int check_links(const char *usage, int argc, char **argv);
-int check_page(const char *usage, int argc, char **argv);
 int check_render(const char *usage, int argc, char **argv);
-int check_text(const char *usage, int argc, char **argv);
 int check_filter(const char *usage, int argc, char **argv);
 
 /* Runs `check` with argv[0] = "check", argv[1] = the command. Returns the exit status. */

@@ -215,31 +215,3 @@ int check_render(const char *usage, int argc, char **argv)
     config_destroy(&check.config);
     return status;
 }
-
-/* Whether a file needs a browser, and why. */
-int check_page(const char *usage, int argc, char **argv)
-{
-    PageVerdict verdict;
-    Buffer body;
-    Buffer why = {.limit = 4096};
-    bool has_base = argc == 4 && strcmp(argv[2], "--base") == 0;
-    if (argc != 2 && !has_base) {
-        (void)fputs(usage, stderr);
-        return EXIT_USAGE;
-    }
-    int status = input_file_read(argv[1], &body);
-    if (status != 0) {
-        return status;
-    }
-    page_verdict_judge(buffer_string(&body), body.length, &verdict);
-    (void)page_verdict_tell(verdict.signs, &why);
-    if (has_base) {
-        (void)printf("url\t%s\n", argv[3]);
-    }
-    (void)printf("browser\t%s\nwhy\t%s\nscripts\t%u\ntext\t%zu\nlinks\t%u\n",
-                 verdict.needs_browser ? "yes" : "no", buffer_string(&why), verdict.scripts,
-                 verdict.text_bytes, verdict.links);
-    buffer_destroy(&why);
-    buffer_destroy(&body);
-    return 0;
-}

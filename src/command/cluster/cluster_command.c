@@ -44,16 +44,6 @@ static unsigned long long field(const char *text, const char *name)
     return 0;
 }
 
-/* What another process says may hold anything. */
-static void print_clean(const char *text, FILE *out)
-{
-    for (; *text != '\0'; text++) {
-        size_t n = ascii_control_bytes(text, text[1] == '\0' ? 1 : 2);
-        text += n == 2 ? 1 : 0;
-        (void)fputc(n > 0 ? '?' : *text, out);
-    }
-}
-
 static void print_agent(ClusterClient *client, const ClusterTable *table, uint16_t agent,
                         Sums *sums, FILE *out)
 {
@@ -72,13 +62,13 @@ static void print_agent(ClusterClient *client, const ClusterTable *table, uint16
             sums->of[i] += field(words, summed[i]);
         }
         (void)fputs("state=running ", out);
-        print_clean(words, out);
+        ascii_print(out, words, strlen(words), '?'); /* it may hold anything */
     } else {
         MemberRecord record;
         if (cluster_client_member(client, agent, &record) == RESULT_OK) {
             (void)fprintf(out,
                           "state=%s name=", record.state == MEMBER_STOPPED ? "stopped" : "silent");
-            print_clean(record.name, out);
+            ascii_print(out, record.name, strlen(record.name), '?');
         } else {
             (void)fputs("state=never-started", out);
         }
@@ -472,22 +462,17 @@ static bool read_what(Move *move, const char *what)
     return good && *move->host != '\0';
 }
 
-static bool cluster_moves_read_words(Move *move)
+static bool cluster_moves_read_words(Move *move, const ClusterChange *change)
 {
-    const char *command = move->command;
     const ClusterWords *words = move->words;
     bool has_what = words->what != NULL;
-    bool ends = words->from != NULL || words->to != NULL;
     if (words->agents != NULL || words->directory != NULL) {
         return false;
     }
-    if (strcmp(command, "add") == 0) {
-        return !has_what && !ends;
-    }
-    if (strcmp(command, "move") == 0) {
+    if (change->change == cluster_moves_move_some) {
         return has_what && words->to != NULL && read_what(move, words->what);
     }
-    return has_what && !ends;
+    return has_what == change->of_agent && words->from == NULL && words->to == NULL;
 }
 
 static int cluster_moves_main(const Config *config, const ClusterChange *change,
@@ -495,7 +480,7 @@ static int cluster_moves_main(const Config *config, const ClusterChange *change,
 {
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     Move move = {.command = change->name, .words = words, .error = &error};
-    if (!cluster_moves_read_words(&move)) {
+    if (!cluster_moves_read_words(&move, change)) {
         return EXIT_USAGE;
     }
     int status = cluster_moves_change(&move, config, change);
