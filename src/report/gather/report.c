@@ -214,7 +214,6 @@ void report_watch_destroy(ReportWatch *watch)
 /* ---- Report hosts ---- */
 
 #define SLOW_LEAST_FETCHES 2u
-#define QUEUES             1024u /* hosts read in one transaction */
 
 static void report_hosts_rank(HostRanking *ranking, uint32_t host, double value,
                               const HostRecord *record)
@@ -237,9 +236,28 @@ static void report_hosts_rank(HostRanking *ranking, uint32_t host, double value,
     ranking->hosts[i] = (RankedHost){.host = host, .value = value, .record = *record};
 }
 
+typedef struct HostsReading {
+    ReportHosts *hosts;
+    MDB_txn *txn;
+    Schedule *schedule; /* NULL: there is none */
+} HostsReading;
+
+static Result report_hosts_take_queue(const HostsReading *reading, uint32_t host)
+{
+    uint64_t queued = 0;
+    Result rc = reading->schedule == NULL
+                    ? RESULT_OK
+                    : schedule_host_count(reading->schedule, reading->txn, host, &queued);
+    if (queued > 0) {
+        histogram_add(&reading->hosts->queues, queued);
+    }
+    return rc;
+}
+
 static Result report_hosts_take_host(void *context, uint32_t host, const HostRecord *record)
 {
-    ReportHosts *hosts = context;
+    const HostsReading *reading = context;
+    ReportHosts *hosts = reading->hosts;
     hosts->n += record->fetches > 0;
     hosts->active += record->state == HOST_ACTIVE;
     hosts->parked += record->state == HOST_PARKED;
@@ -269,60 +287,33 @@ static Result report_hosts_take_host(void *context, uint32_t host, const HostRec
     report_hosts_rank(&hosts->walling, host, (double)walls, record);
     report_hosts_rank(&hosts->failing, host, (double)record->by_status[0] + record->by_status[5],
                       record);
-    return RESULT_OK;
-}
-
-/* The queues of the next hosts; *n = how many there were. */
-static Result read_queues(Histogram *queues, PageDB *db, uint64_t *from, size_t *n)
-{
-    uint32_t ids[QUEUES];
-    uint64_t entries[QUEUES];
-    MDB_txn *txn = NULL;
-    Schedule *schedule = NULL;
-    *n = 0;
-    if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
-        return RESULT_IO;
-    }
-    Result rc = schedule_open(&schedule, txn, NULL, page_db_journal(db));
-    if (rc == RESULT_OK) {
-        rc = schedule_host_counts(schedule, txn, from, ids, entries, QUEUES, n);
-    }
-    for (size_t i = 0; rc == RESULT_OK && i < *n; i++) {
-        histogram_add(queues, entries[i]);
-    }
-    schedule_close(schedule);
-    page_db_txn_abort(db, txn);
-    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-}
-
-static Result read_all_queues(Histogram *queues, PageDB *db)
-{
-    uint64_t from = 0;
-    size_t n = QUEUES;
-    Result rc = RESULT_OK;
-    while (rc == RESULT_OK && n == QUEUES) {
-        rc = read_queues(queues, db, &from, &n);
-    }
-    return rc;
+    return report_hosts_take_queue(reading, host);
 }
 
 /* Reads all records of hosts. RESULT_NOT_FOUND: the database has no table of hosts (a user of the
  * library made it). RESULT_DAMAGED, RESULT_IO. */
 static Result report_hosts_read(ReportHosts *hosts, PageDB *db)
 {
-    MDB_txn *txn = NULL;
+    HostsReading reading = {.hosts = hosts};
     HostRows *table = NULL;
     *hosts = (ReportHosts){.n = 0};
-    if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
+    if (page_db_txn_begin(db, true, &reading.txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = host_rows_open(&table, txn, page_db_journal(db));
-    if (rc == RESULT_OK) {
-        rc = host_rows_walk(table, txn, report_hosts_take_host, hosts);
+    Result rc = host_rows_open(&table, reading.txn, page_db_journal(db));
+    if (rc != RESULT_OK) {
+        goto done;
     }
+    rc = schedule_open(&reading.schedule, reading.txn, NULL, page_db_journal(db));
+    if (rc != RESULT_OK && rc != RESULT_NOT_FOUND) {
+        goto done;
+    }
+    rc = host_rows_walk(table, reading.txn, report_hosts_take_host, &reading);
+done:
     host_rows_close(table);
-    page_db_txn_abort(db, txn);
-    return rc == RESULT_OK ? read_all_queues(&hosts->queues, db) : rc;
+    schedule_close(reading.schedule);
+    page_db_txn_abort(db, reading.txn);
+    return rc;
 }
 
 /* ---- Report ---- */

@@ -8,20 +8,12 @@
 
 #define PAGES_AT_ONCE 4096u /* in one read transaction */
 
-/* Answers of a host, while pages are read. */
-typedef struct HostAnswers {
-    uint32_t answers;
-    uint32_t refusals;
-} HostAnswers;
-
 typedef struct Reading {
     ReportGraph *graph;
     PageDB *db;
     MDB_txn *txn;
     Buffer url;
     Buffer other;
-    HostAnswers *hosts;
-    uint32_t n_hosts;
     BrokenPage *broken; /* by index, ascending */
     size_t n_broken;
     uint8_t *redirects; /* a bit for each page: status 3xx */
@@ -33,11 +25,6 @@ bool report_is_broken(int32_t status)
     return (status >= 400 && status < 500 && status != 401 && status != 403 && status != 407 &&
             status != 429 && status != 451) ||
            (status <= -1 && status >= -8);
-}
-
-static bool report_graph_is_refusal(int32_t status)
-{
-    return status == 401 || status == 403 || status == 429 || status == 451 || status == 503;
 }
 
 static Result report_graph_begin(Reading *reading)
@@ -94,40 +81,11 @@ static Result report_graph_read_pages(Reading *reading)
                 graph->redirects++;
                 bits_set(reading->redirects, page.index);
             }
-            if (page.status >= 100 && page.host < reading->n_hosts) {
-                reading->hosts[page.host].answers++;
-                reading->hosts[page.host].refusals += report_graph_is_refusal(page.status);
-            }
             rc = report_is_broken(page.status) ? note_broken(reading, &page) : RESULT_OK;
         }
     }
     report_graph_end(reading);
     return rc;
-}
-
-/* ---- hosts ---- */
-
-static void rank_walls(Reading *reading)
-{
-    ReportGraph *graph = reading->graph;
-    for (uint32_t h = 0; h < reading->n_hosts; h++) {
-        HostAnswers host = reading->hosts[h];
-        if (host.answers < REPORT_WALL_LEAST ||
-            (uint64_t)host.refusals * 10 < (uint64_t)host.answers * 8) {
-            continue;
-        }
-        size_t i = graph->n_walls < REPORT_WALLS_SHOWN ? graph->n_walls++ : REPORT_WALLS_SHOWN - 1;
-        graph->n_walls_all++;
-        if (graph->n_walls_all > REPORT_WALLS_SHOWN && graph->walls[i].refusals >= host.refusals) {
-            continue;
-        }
-        while (i > 0 && graph->walls[i - 1].refusals < host.refusals) {
-            graph->walls[i] = graph->walls[i - 1];
-            i--;
-        }
-        graph->walls[i] =
-            (WalledHost){.host = h, .answers = host.answers, .refusals = host.refusals};
-    }
 }
 
 /* ---- links ---- */
@@ -214,17 +172,14 @@ Result report_graph_read(ReportGraph *graph, PageDB *db, FILE *all)
     Result rc = report_graph_begin(&reading);
     if (rc == RESULT_OK) {
         graph->n_pages = page_db_n_pages(db, reading.txn);
-        reading.n_hosts = page_db_n_hosts(db, reading.txn);
         report_graph_end(&reading);
-        reading.hosts = calloc((size_t)reading.n_hosts + 1, sizeof *reading.hosts);
         reading.redirects = calloc(graph->n_pages / 8 + 1, 1);
-        rc = reading.hosts == NULL || reading.redirects == NULL ? RESULT_MEMORY : RESULT_OK;
+        rc = reading.redirects == NULL ? RESULT_MEMORY : RESULT_OK;
     }
     if (rc == RESULT_OK) {
         rc = report_graph_read_pages(&reading);
     }
     if (rc == RESULT_OK) {
-        rank_walls(&reading);
         rc = report_graph_read_links(&reading);
     }
     array_sort(reading.broken, reading.n_broken, sizeof *reading.broken,
@@ -232,7 +187,6 @@ Result report_graph_read(ReportGraph *graph, PageDB *db, FILE *all)
     graph->broken = reading.broken;
     graph->n_broken_shown =
         reading.n_broken < REPORT_BROKEN_SHOWN ? reading.n_broken : REPORT_BROKEN_SHOWN;
-    free(reading.hosts);
     free(reading.redirects);
     buffer_destroy(&reading.url);
     buffer_destroy(&reading.other);

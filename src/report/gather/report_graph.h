@@ -1,9 +1,9 @@
 /* Report graph: what the database tells of pages and links.
  *
- * What: depth, links per page, broken links and the pages that have them, redirects, and hosts that
- * answer with nothing but refusals. One pass reads the pages, a second one the lists of links. Read
- * transactions are short, so that a running crawl is not disturbed.
- * Memory: 16 bytes for each host, 64 for each broken page, of which at most REPORT_BROKEN_MAX are
+ * What: depth, links per page, broken links and the pages that have them, and redirects. One pass
+ * reads the pages, a second one the lists of links. Read transactions are short, so that a running
+ * crawl is not disturbed.
+ * Memory: a bit for each page, 64 bytes for each broken one, of which at most REPORT_BROKEN_MAX are
  * looked at; further ones are counted.
  * Owns: its lists.
  * Threads: one. */
@@ -18,8 +18,6 @@
 #define REPORT_BROKEN_FROM  5u
 #define REPORT_BROKEN_MAX   1000000u
 #define REPORT_BROKEN_SHOWN 25u
-#define REPORT_WALLS_SHOWN  15u
-#define REPORT_WALL_LEAST   10u /* answers of a host before it can be called a wall */
 
 /* A page that is linked to and cannot be had. */
 typedef struct BrokenPage {
@@ -28,13 +26,6 @@ typedef struct BrokenPage {
     uint32_t n_from;                   /* pages that link to it */
     uint64_t from[REPORT_BROKEN_FROM]; /* the first of them */
 } BrokenPage;
-
-/* A host that refuses nearly everything. */
-typedef struct WalledHost {
-    uint32_t host;
-    uint32_t answers;
-    uint32_t refusals; /* 401, 403, 429, 451, 503 */
-} WalledHost;
 
 typedef struct ReportGraph {
     uint64_t n_pages; /* known */
@@ -49,9 +40,6 @@ typedef struct ReportGraph {
     uint64_t n_broken_links;        /* links to those that are looked at */
     BrokenPage *broken;             /* the worst REPORT_BROKEN_SHOWN, most linked first */
     size_t n_broken_shown;
-    WalledHost walls[REPORT_WALLS_SHOWN]; /* most refusals first */
-    size_t n_walls;
-    uint64_t n_walls_all;
 } ReportGraph;
 
 /* Whether links to a page with this status are broken: 404, 410 and the like, or no answer after

@@ -496,26 +496,9 @@ static void tell_renders(Telling *tell)
 
 static void report_sections_tell_robots(Telling *tell)
 {
-    const Report *report = tell->report;
-    const ReportGraph *graph = &report->graph;
-    const ReportColumn columns[] = {{"host", "host", false, true},
-                                    {"refusals", "refusals", true, false},
-                                    {"answers", "answers", true, false}};
     report_section(tell->to, "robots.txt", "How robots.txt was answered.");
-    tell_tally(tell, &report->log.robots_statuses, "robots_statuses", "status", false,
+    tell_tally(tell, &tell->report->log.robots_statuses, "robots_statuses", "status", false,
                telling_status);
-    report_section(tell->to, "Walls",
-                   "Hosts that answered at least 80 % of their pages, and at least 10, with 401, "
-                   "403, 429, 451 or 503.");
-    tell_number(tell, "refusing_hosts", "hosts", graph->n_walls_all);
-    report_list(tell->to, "most_refusing_hosts", columns, 3);
-    for (size_t i = 0; i < graph->n_walls; i++) {
-        const ReportValue values[] = {REPORT_TEXT(telling_origin(tell, graph->walls[i].host)),
-                                      REPORT_COUNT(graph->walls[i].refusals),
-                                      REPORT_COUNT(graph->walls[i].answers)};
-        report_row(tell->to, values);
-    }
-    report_list_end(tell->to);
     tell_walls(tell);
 }
 
