@@ -71,23 +71,21 @@ static void capture_url(CaptureTable *table, WarcBytes uri)
     (void)surt_append(&table->surt, uri.bytes, uri.length);
     capture_bytes(table, "url_surtkey", warc_bytes(table->surt.data, table->surt.length));
     capture_bytes(table, "url", uri);
-    if (url_parse(url, NULL, uri.bytes, uri.length) != RESULT_OK) {
-        static const char *const columns[] = {"url_host_name", "url_host_registered_domain",
-                                              "url_protocol",  "url_port",
-                                              "url_path",      "url_query"};
-        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-            export_nothing(&table->rows, columns[i]);
-        }
-        return;
+    bool is_url = url_parse(url, NULL, uri.bytes, uri.length) == RESULT_OK;
+    if (!is_url) {
+        url_destroy(url);
+        *url = (Url){.href = NULL}; /* all of its parts are empty */
     }
-    Domain domain = domain_of_url(url);
+    Domain domain = is_url ? domain_of_url(url) : (Domain){.length = 0};
     bool has_query = url->query_start < url->length;
     uint32_t query = has_query ? url->query_start + 1 : url->length;
     capture_bytes(table, "url_host_name",
                   warc_bytes(url->href + url->host_start, url->host_end - url->host_start));
     capture_bytes(table, "url_host_registered_domain", warc_bytes(domain.name, domain.length));
-    export_word(&table->rows, "url_protocol", url->https ? "https" : "http");
-    export_number_if(&table->rows, "url_port", url->port != (url->https ? 443 : 80), url->port);
+    const char *protocol = url->https ? "https" : "http";
+    export_word(&table->rows, "url_protocol", is_url ? protocol : NULL);
+    export_number_if(&table->rows, "url_port", is_url && url->port != (url->https ? 443 : 80),
+                     url->port);
     capture_bytes(table, "url_path",
                   warc_bytes(url->href + url->path_start, url->query_start - url->path_start));
     capture_bytes(table, "url_query", warc_bytes(url->href + query, url->length - query));
@@ -219,8 +217,9 @@ static void capture_table_close(CaptureTable *table, TextCounts *counts)
 
 /* ---- the command ---- */
 
-static int export_captures_run(const CaptureCommand *command)
+static int export_captures_run(TextExport *archive)
 {
+    const CaptureCommand *command = (CaptureCommand *)(void *)archive;
     CaptureTable table = {.command = command};
     TextCounts counts = {.records = 0};
     OutputFile output;
@@ -246,12 +245,8 @@ static int export_captures_main(int argc, char **argv)
         {"format", 0, COMMAND_WORD, .to = &command.format, .words = EXPORT_WORDS},
         {"header", 0, COMMAND_FLAG, .to = &command.header},
         {"no-language", 0, COMMAND_FLAG, .to = &command.no_language}};
-    int status = text_export_parse(&command.archive, argc, argv, capture_usage, own, 3);
-    if (status == 0) {
-        status = export_captures_run(&command);
-    }
-    text_export_destroy(&command.archive);
-    return status == COMMAND_HELPED ? 0 : status;
+    return text_export_command(&command.archive, argc, argv, capture_usage, COMMAND_ROWS(own),
+                               export_captures_run);
 }
 
 /* `ragno export DIR links|hosts|pages`: PageDB as TSV, CSV or JSON Lines.

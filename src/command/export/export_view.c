@@ -259,14 +259,9 @@ void export_json(ExportRows *rows, const char *name, const char *json, size_t le
 
 void export_number(ExportRows *rows, const char *name, uint64_t number)
 {
-    char text[24];
-    size_t at = sizeof text;
     start_field(rows, name);
-    do {
-        text[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    export_row_put(rows, text + at, sizeof text - at);
+    export_row_keep(rows, number <= INT64_MAX ? buffer_append_number(&rows->line, (int64_t)number)
+                                              : buffer_printf(&rows->line, "%" PRIu64, number));
 }
 
 void export_signed(ExportRows *rows, const char *name, int64_t number)

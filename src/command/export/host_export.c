@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/memory/array.h"
 #include "base/memory/file.h"
 
 /* ---- Counts pairs of numbers, more of them than fit into memory ---- */
@@ -48,25 +49,13 @@ void export_pairs_delete(ExportPairs *pairs)
     free(pairs);
 }
 
-static int compare_pairs(const void *left, const void *right)
-{
-    const PairCount *a = left;
-    const PairCount *b = right;
-    if (a->from != b->from) {
-        return a->from < b->from ? -1 : 1;
-    }
-    return (a->to > b->to) - (a->to < b->to);
-}
-
 /* Sorts pairs and adds equal ones up; how many are left. */
 static size_t condense(PairCount *pairs, size_t n_all)
 {
     size_t n = 0;
-    if (n_all > 0) {
-        qsort(pairs, n_all, sizeof *pairs, compare_pairs);
-    }
+    array_sort(pairs, n_all, sizeof *pairs, ARRAY_KEY(PairCount, from), ARRAY_KEY(PairCount, to));
     for (size_t i = 0; i < n_all; i++) {
-        if (n > 0 && compare_pairs(&pairs[n - 1], &pairs[i]) == 0) {
+        if (n > 0 && pairs[n - 1].from == pairs[i].from && pairs[n - 1].to == pairs[i].to) {
             pairs[n - 1].count += pairs[i].count;
         } else {
             pairs[n++] = pairs[i];

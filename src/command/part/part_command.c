@@ -17,7 +17,6 @@ typedef struct PartCopy {
     Progress *progress;
     PartCounts *counts;
     TextJobs jobs;
-    TextPlaces places; /* when URLs or hosts are chosen */
     TextSource *source;
     WarcCompressor *compressor; /* of the stream, for records of another compression */
     WarcDecompressor *decompressor;
@@ -31,7 +30,8 @@ typedef struct PartCopy {
     WarcId last_id; /* its id: its request and metadata have its fate */
     Map copied;     /* places of captures that were copied, when not everything is */
     const WarcFile *file;
-    uint64_t done_bytes; /* of the files before this one */
+    uint64_t done_bytes; /* of the pieces before this one, */
+    uint64_t from;       /* which begins here in its file */
 } PartCopy;
 
 /* ---- the stream ---- */
@@ -197,58 +197,54 @@ static Result copy_next(PartCopy *copy, const WarcRecord **record)
     if (rc == RESULT_OK) {
         rc = part_copy_take(copy, *record);
     }
-    progress_show(copy->progress, copy->done_bytes + text_source_position(copy->source),
+    uint64_t position = text_source_position(copy->source);
+    progress_show(copy->progress,
+                  copy->done_bytes + (position > copy->from ? position - copy->from : 0),
                   copy->jobs.bytes, copy->counts->records, mono_now());
     return rc;
 }
 
-/* The capture that begins there, and what belongs to it: up to the next capture. */
-static Result copy_place(PartCopy *copy, uint64_t offset)
+/* What belongs to the last capture of a piece stands behind it, up to the next capture. */
+static Result copy_rest(PartCopy *copy)
 {
     const WarcRecord *record = NULL;
-    text_source_seek(copy->source, offset);
-    Result rc = copy_next(copy, &record);
-    while (rc == RESULT_OK) {
-        rc = text_source_next_record(copy->source, &record);
-        if (rc != RESULT_OK || is_capture(record)) {
-            return rc;
-        }
+    text_source_follow(copy->source);
+    Result rc = text_source_next_record(copy->source, &record);
+    while (rc == RESULT_OK && !is_capture(record)) {
         rc = part_copy_take(copy, record);
+        if (rc == RESULT_OK) {
+            rc = text_source_next_record(copy->source, &record);
+        }
     }
     return rc;
 }
 
-/* Of a file whose index is known: its warcinfo record, which is the first, and its places. */
-static Result copy_places(PartCopy *copy, size_t file)
+static Result copy_piece(PartCopy *copy, const TextJob *job)
 {
+    const WarcFile *file = &copy->jobs.files.files[job->file];
     const WarcRecord *record = NULL;
-    size_t n = 0;
-    const TextPlace *places = text_places_of(&copy->places, file, &n);
-    Result rc = n == 0 ? RESULT_OK : copy_next(copy, &record);
-    for (size_t i = 0; i < n && (rc == RESULT_OK || rc == RESULT_NOT_FOUND); i++) {
-        rc = copy_place(copy, places[i].offset);
-    }
-    return rc;
-}
-
-static Result copy_file(PartCopy *copy, const TextJob *job)
-{
-    bool indexed = copy->places.indexed != NULL && copy->places.indexed[job->file];
-    const WarcRecord *record = NULL;
-    copy->file = &copy->jobs.files.files[job->file];
-    copy->has_info = false;
-    copy->last = false;
     Result rc = text_source_open(copy->source, &copy->jobs, job);
     if (rc == RESULT_IO) {
         return RESULT_OK; /* said, and counted */
     }
-    if (rc == RESULT_OK && indexed) {
-        rc = copy_places(copy, job->file);
+    copy->from = job->from;
+    copy->last = false;
+    if (rc == RESULT_OK && copy->file != file) {
+        copy->file = file;
+        copy->has_info = false;
+        if (job->from > 0) { /* the warcinfo record is the first of the file */
+            text_source_seek(copy->source, 0);
+            rc = copy_next(copy, &record);
+            text_source_seek(copy->source, job->from);
+        }
     }
-    while (rc == RESULT_OK && !indexed) {
+    while (rc == RESULT_OK) {
         rc = copy_next(copy, &record);
     }
-    copy->done_bytes += job->to;
+    if (rc == RESULT_NOT_FOUND && copy->last) {
+        rc = copy_rest(copy);
+    }
+    copy->done_bytes += job->to - job->from;
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
@@ -274,7 +270,7 @@ static Result open_copy(PartCopy *copy)
         rc = text_jobs_make(&copy->jobs, wanted->directory, wanted->since, UINT64_MAX);
     }
     return rc == RESULT_OK && wanted->choice->n > 0
-               ? text_places_find(&copy->places, wanted->directory, &copy->jobs, wanted->choice)
+               ? text_places_cut(&copy->jobs, wanted->directory, wanted->choice)
                : rc;
 }
 
@@ -285,12 +281,11 @@ Result part_copy(const TextWanted *wanted, const PartSink *sink, Progress *progr
     memset(counts, 0, sizeof *counts);
     Result rc = open_copy(&copy);
     for (size_t i = 0; i < copy.jobs.n && rc == RESULT_OK; i++) {
-        rc = copy_file(&copy, &copy.jobs.jobs[i]);
+        rc = copy_piece(&copy, &copy.jobs.jobs[i]);
     }
     if (copy.source != NULL) {
         counts->source = *text_source_counts(copy.source);
     }
-    text_places_free(&copy.places);
     text_jobs_free(&copy.jobs);
     text_source_delete(copy.source);
     warc_compressor_delete(copy.compressor);
@@ -314,7 +309,7 @@ static Result warc_export_write_output(void *context, const char *bytes, size_t 
     return output_file_write(context, bytes, length);
 }
 
-static int warc_export_run(const TextExport *command)
+static int warc_export_run(TextExport *command)
 {
     OutputFile output;
     Progress progress;
@@ -353,10 +348,5 @@ static int warc_export_run(const TextExport *command)
 int warc_export_main(int argc, char **argv)
 {
     TextExport command = {.wanted = {.status_first = 100, .status_last = 999}};
-    int status = text_export_parse(&command, argc, argv, warc_usage, NULL, 0);
-    if (status == 0) {
-        status = warc_export_run(&command);
-    }
-    text_export_destroy(&command);
-    return status == COMMAND_HELPED ? 0 : status;
+    return text_export_command(&command, argc, argv, warc_usage, NULL, 0, warc_export_run);
 }

@@ -26,6 +26,7 @@ typedef struct TextCommand {
     uint64_t pdf_text;
     bool data;
     uint64_t data_bytes;
+    uint64_t threads;
     TextRunOptions run;
 } TextCommand;
 
@@ -131,8 +132,8 @@ static int text_export_take(TextExport *export, int argc, char **argv, const cha
     return status;
 }
 
-int text_export_parse(TextExport *export, int argc, char **argv, const char *usage,
-                      const CommandOption *extra, size_t n_extra)
+static int text_export_parse(TextExport *export, int argc, char **argv, const char *usage,
+                             const CommandOption *extra, size_t n_extra)
 {
     export->wanted.since.us = INT64_MIN;
     export->wanted.until.us = INT64_MAX;
@@ -147,10 +148,16 @@ int text_export_parse(TextExport *export, int argc, char **argv, const char *usa
     return status;
 }
 
-void text_export_destroy(TextExport *export)
+int text_export_command(TextExport *export, int argc, char **argv, const char *usage,
+                        const CommandOption *extra, size_t n_extra, int (*run)(TextExport *export))
 {
+    int status = text_export_parse(export, argc, argv, usage, extra, n_extra);
+    if (status == 0) {
+        status = run(export);
+    }
     filter_delete(export->filter);
     text_choice_destroy(&export->choice);
+    return status == COMMAND_HELPED ? 0 : status;
 }
 
 int text_export_status(Result rc, const TextCounts *counts)
@@ -199,11 +206,12 @@ static void text_export_summarize(const TextCommand *command, const TextTotals *
     (void)fputc('\n', stderr);
 }
 
-static int text_export_run(TextCommand *command)
+static int text_export_run(TextExport *archive)
 {
-    const TextExport *archive = &command->archive;
+    TextCommand *command = (TextCommand *)(void *)archive;
     TextRunOptions *options = &command->run;
     options->wanted = archive->wanted;
+    options->threads = (unsigned)command->threads;
     options->pages.styles = !command->no_styles;
     options->pages.markdown = options->writer.format == TEXT_MARKDOWN;
     options->wanted.pdf = !command->no_pdf;
@@ -238,17 +246,18 @@ static int text_export_run(TextCommand *command)
 int text_export_main(int argc, char **argv)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t threads = processors < 1 ? 1 : (uint64_t)processors;
     TextCommand command = {.archive = {.wanted = {.status_first = 200, .status_last = 299}},
                            .run = {.pages = {.pdf = {.seconds = 20}}},
                            .pdf_memory = 512,
                            .pdf_text = 16,
-                           .data_bytes = TEXT_DATA_BYTES};
+                           .data_bytes = TEXT_DATA_BYTES,
+                           .threads = processors < 1 ? 1 : (uint64_t)processors};
     const CommandOption own[] = {
         {"format", 0, COMMAND_WORD, .to = &command.run.writer.format,
          .words = "jsonl|markdown|wet"},
         {"status", 0, COMMAND_TAKE, .to = &command.archive.wanted, .take = text_export_take_status},
-        {"threads", 0, COMMAND_NUMBER, .to = &threads, .least = 1, .most = TEXT_THREADS_MAX},
+        {"threads", 0, COMMAND_NUMBER, .to = &command.threads, .least = 1,
+         .most = TEXT_THREADS_MAX},
         {"main", 0, COMMAND_FLAG, .to = &command.run.pages.main_text},
         {"no-pdf", 0, COMMAND_FLAG, .to = &command.no_pdf},
         {"pdf-time", 0, COMMAND_NUMBER, .to = &command.run.pages.pdf.seconds, .least = 1,
@@ -260,12 +269,6 @@ int text_export_main(int argc, char **argv)
          .most = TEXT_DATA_MOST},
         {"no-styles", 0, COMMAND_FLAG, .to = &command.no_styles},
         {"no-language", 0, COMMAND_FLAG, .to = &command.no_language}};
-    int status =
-        text_export_parse(&command.archive, argc, argv, text_usage, own, sizeof own / sizeof *own);
-    if (status == 0) {
-        command.run.threads = (unsigned)threads;
-        status = text_export_run(&command);
-    }
-    text_export_destroy(&command.archive);
-    return status == COMMAND_HELPED ? 0 : status;
+    return text_export_command(&command.archive, argc, argv, text_usage, COMMAND_ROWS(own),
+                               text_export_run);
 }

@@ -34,9 +34,9 @@ typedef struct TextExport {
     Filter *filter; /* of where; NULL: all */
 } TextExport;
 
-/* 0, an exit status, or COMMAND_HELPED. extra: n_extra more rows. To be destroyed in any case. */
-int text_export_parse(TextExport *export, int argc, char **argv, const char *usage,
-                      const CommandOption *extra, size_t n_extra);
-void text_export_destroy(TextExport *export);
+/* Takes the command line and runs the export, which stands at the begin of its command's struct.
+ * extra: n_extra more rows. Returns the exit status. */
+int text_export_command(TextExport *export, int argc, char **argv, const char *usage,
+                        const CommandOption *extra, size_t n_extra, int (*run)(TextExport *export));
 /* The exit status of an export that ended so; errors of memory are told. */
 int text_export_status(Result rc, const TextCounts *counts);

@@ -258,6 +258,21 @@ void text_jobs_free(TextJobs *jobs)
 
 #define NEAR_BYTES 16384u /* reading so much costs as much as going elsewhere */
 
+typedef struct TextPlace {
+    size_t file; /* of TextJobs.files */
+    uint64_t offset;
+} TextPlace;
+
+typedef struct TextPlaces {
+    const TextJobs *jobs;     /* borrowed */
+    const TextChoice *choice; /* borrowed */
+    bool *indexed;            /* by file: only its places need be read */
+    size_t last;              /* the file of the line before */
+    TextPlace *places;        /* by file and offset */
+    size_t n;
+    bool failed; /* there was no memory */
+} TextPlaces;
+
 /* The file that a line is about; lines of one file mostly come together. False: it is none of them,
  * or is being written. */
 static bool text_places_find_file(TextPlaces *places, WarcBytes name, size_t *file)
@@ -292,8 +307,9 @@ static bool text_places_take_line(void *context, const CdxjEntry *entry)
     return !places->failed;
 }
 
-Result text_places_find(TextPlaces *places, const char *directory, const TextJobs *jobs,
-                        const TextChoice *choice)
+/* text_places_free in every case. */
+static Result text_places_find(TextPlaces *places, const char *directory, const TextJobs *jobs,
+                               const TextChoice *choice)
 {
     *places = (TextPlaces){.jobs = jobs,
                            .choice = choice,
@@ -307,25 +323,11 @@ Result text_places_find(TextPlaces *places, const char *directory, const TextJob
     return places->failed ? RESULT_MEMORY : rc;
 }
 
-void text_places_free(TextPlaces *places)
+static void text_places_free(TextPlaces *places)
 {
     free(places->indexed);
     free(places->places);
     *places = (TextPlaces){.jobs = NULL};
-}
-
-const TextPlace *text_places_of(const TextPlaces *places, size_t file, size_t *n)
-{
-    size_t from = 0;
-    while (from < places->n && places->places[from].file < file) {
-        from++;
-    }
-    size_t to = from;
-    while (to < places->n && places->places[to].file == file) {
-        to++;
-    }
-    *n = to - from;
-    return to == from ? NULL : &places->places[from];
 }
 
 /* The places within a piece become pieces, behind the *n that there are. */

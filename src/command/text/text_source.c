@@ -149,6 +149,14 @@ void text_source_seek(TextSource *source, uint64_t offset)
     source->position = offset;
 }
 
+void text_source_follow(TextSource *source)
+{
+    if (source->record.offset >= source->to) {
+        warc_reader_seek(source->reader, source->record.offset);
+        source->to = UINT64_MAX;
+    }
+}
+
 /* ---- damage ---- */
 
 /* Passes over what cannot be read. RESULT_NOT_FOUND: nothing follows. */

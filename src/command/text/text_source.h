@@ -103,6 +103,8 @@ void text_source_delete(TextSource *source);
 Result text_source_open(TextSource *source, const TextJobs *jobs, const TextJob *job);
 /* Goes on where a record of the file begins, which may be before the piece. */
 void text_source_seek(TextSource *source, uint64_t offset);
+/* Behind the end of a piece: its file is read on from there. */
+void text_source_follow(TextSource *source);
 /* The next document of the piece. RESULT_NOT_FOUND: there is none. */
 Result text_source_next(TextSource *source, TextCapture *capture);
 /* The next record of the piece, whatever it is; borrowed until the next call. RESULT_NOT_FOUND:

@@ -1,6 +1,5 @@
 #include "command/wacz/wacz_export.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,13 +29,9 @@
 
 #define WACZ_LINES 1024u
 
-typedef struct WaczIndex WaczIndex;
-
-static void wacz_index_delete(WaczIndex *index);
-
 #define LINES_NAME "index.cdx.gz"
 
-struct WaczIndex {
+typedef struct WaczIndex {
     Path journal; /* names */
     Path sorted;
     FILE *file; /* the journal */
@@ -45,7 +40,25 @@ struct WaczIndex {
     Buffer head;  /* key and timestamp of its first line */
     Buffer member;
     Buffer places; /* index.idx */
-};
+} WaczIndex;
+
+static void wacz_index_delete(WaczIndex *index)
+{
+    if (index == NULL) {
+        return;
+    }
+    if (index->file != NULL) {
+        (void)fclose(index->file);
+    }
+    (void)unlink(index->journal.text);
+    (void)unlink(index->sorted.text);
+    warc_compressor_delete(index->compressor);
+    buffer_destroy(&index->lines);
+    buffer_destroy(&index->head);
+    buffer_destroy(&index->member);
+    buffer_destroy(&index->places);
+    free(index);
+}
 
 /* output: the name of the WACZ file; temporary files get names that begin so. */
 static Result wacz_index_new(WaczIndex **out, const char *output)
@@ -67,34 +80,6 @@ static Result wacz_index_new(WaczIndex **out, const char *output)
         return rc;
     }
     *out = index;
-    return RESULT_OK;
-}
-
-static void wacz_index_delete(WaczIndex *index)
-{
-    if (index == NULL) {
-        return;
-    }
-    if (index->file != NULL) {
-        (void)fclose(index->file);
-    }
-    (void)unlink(index->journal.text);
-    (void)unlink(index->sorted.text);
-    warc_compressor_delete(index->compressor);
-    buffer_destroy(&index->lines);
-    buffer_destroy(&index->head);
-    buffer_destroy(&index->member);
-    buffer_destroy(&index->places);
-    free(index);
-}
-
-/* Adds one line, with its line feed. */
-static Result wacz_index_add(WaczIndex *index, const char *line, size_t length)
-{
-    errno = 0;
-    if (fwrite(line, 1, length, index->file) != length) {
-        return result_of_errno(errno == 0 ? EIO : errno);
-    }
     return RESULT_OK;
 }
 
@@ -227,8 +212,12 @@ static Result write_archive_bytes(void *context, const char *bytes, size_t lengt
 
 static Result wacz_export_add_line(void *context, const char *line, size_t length)
 {
-    WaczCommand *command = context;
-    return wacz_index_add(command->index, line, length);
+    const WaczCommand *command = context;
+    errno = 0;
+    if (fwrite(line, 1, length, command->index->file) != length) {
+        return result_of_errno(errno == 0 ? EIO : errno);
+    }
+    return RESULT_OK;
 }
 
 static Result write_archive(WaczCommand *command, Progress *progress)
@@ -392,10 +381,16 @@ static int complain_file(const char *path, Result rc)
     return EXIT_IO;
 }
 
-static int wacz_export_run(WaczCommand *command)
+static int wacz_export_run(TextExport *archive)
 {
-    const char *path = command->archive.output;
-    assert(path != NULL); /* the caller has looked */
+    WaczCommand *command = (WaczCommand *)(void *)archive;
+    const char *path = archive->output;
+    command->text = command->text || command->main_text;
+    if (path == NULL) {
+        (void)fprintf(stderr, "ragno export: a WACZ file needs a name: '-o FILE.wacz'\n%s",
+                      wacz_usage);
+        return EXIT_USAGE;
+    }
     command->now = wall_now();
     Result rc = zip_writer_open(&command->zip, path, command->now);
     if (rc != RESULT_OK) {
@@ -431,16 +426,6 @@ int wacz_export_main(int argc, char **argv)
                                  {"main-page", 0, COMMAND_TEXT, .to = &command.main_page},
                                  {"text", 0, COMMAND_FLAG, .to = &command.text},
                                  {"main", 0, COMMAND_FLAG, .to = &command.main_text}};
-    int status = text_export_parse(&command.archive, argc, argv, wacz_usage, own, 5);
-    command.text = command.text || command.main_text;
-    if (status == 0 && command.archive.output == NULL) {
-        (void)fprintf(stderr, "ragno export: a WACZ file needs a name: '-o FILE.wacz'\n%s",
-                      wacz_usage);
-        status = EXIT_USAGE;
-    }
-    if (status == 0) {
-        status = wacz_export_run(&command);
-    }
-    text_export_destroy(&command.archive);
-    return status == COMMAND_HELPED ? 0 : status;
+    return text_export_command(&command.archive, argc, argv, wacz_usage, COMMAND_ROWS(own),
+                               wacz_export_run);
 }
