@@ -134,16 +134,6 @@ static Result audit_changes_take_line(void *context, const char *line, size_t le
     return RESULT_OK;
 }
 
-/* RESULT_MEMORY. The changes are to be destroyed in any case. */
-static Result audit_changes_read(AuditChanges *changes, const char *directory)
-{
-    Reading reading = {.changes = changes};
-    Path path;
-    *changes = (AuditChanges){.n = 0};
-    return log_reader_each(file_path(&path, "%s/ragno.log", directory), audit_changes_take_line,
-                           &reading, NULL);
-}
-
 /* Whether a host ("http://h") was to be asked at once, by an order of this time. */
 static bool audit_changes_ordered(const AuditChanges *changes, const char *origin, WallTime from,
                                   WallTime until)
@@ -594,7 +584,10 @@ Result audit_delays_read(AuditDelays *delays, const char *directory, Buffer *err
         rc = audit_delays_read_config(delays, directory, error);
     }
     delays->is_known = rc == RESULT_OK;
-    Result of_log = audit_changes_read(&delays->changes, directory);
+    Reading reading = {.changes = &delays->changes};
+    Path path;
+    Result of_log = log_reader_each(file_path(&path, "%s/ragno.log", directory),
+                                    audit_changes_take_line, &reading, NULL);
     if (of_log == RESULT_OK) {
         of_log = go_back(delays);
     }

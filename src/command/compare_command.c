@@ -377,18 +377,12 @@ static int compare_run(Compare *compare, OutputFile *output, ExportFormat format
 
 EMBED(compare_usage, "src/command/compare_command.txt");
 
-/* LMDB opens a file once in a process. */
-static bool compare_is_same(const char *a, const char *b)
+static int compare_open(Compare *compare, char *const *directories)
 {
     struct stat one;
     struct stat other;
-    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
-           one.st_ino == other.st_ino;
-}
-
-static int compare_open(Compare *compare, char *const *directories)
-{
-    if (compare_is_same(directories[0], directories[1])) {
+    if (stat(directories[0], &one) == 0 && stat(directories[1], &other) == 0 &&
+        one.st_dev == other.st_dev && one.st_ino == other.st_ino) { /* LMDB opens a file once */
         (void)fprintf(stderr,
                       "ragno compare: %s and %s are the same crawl; compare it with a "
                       "backup of it (ragno backup DIR TO)\n",

@@ -146,35 +146,20 @@ int ctl_main(int argc, char **argv)
 #define STATUS_LIMIT 65536u
 #define STATUS_MS    2000 /* a crawl that hangs has a file at least */
 
-static bool status_take_line(void *context, const char *line)
-{
-    return buffer_printf((Buffer *)context, "%s\n", line) == RESULT_OK;
-}
-
-/* The status of now, as the crawl itself tells it; nothing when none runs, or none answers. */
-static void ask_status(const char *directory, Buffer *out)
+/* As the crawl itself tells it now; when none runs, or none answers, as it was told last. */
+static int read_status(const char *directory, Buffer *out)
 {
     char *words[] = {(char[]){"status"}, (char[]){"json"}};
     Buffer error = {.limit = STATUS_LIMIT};
     ControlLink *link = NULL;
-    Result rc = control_link_open(&link, directory, &error);
-    if (rc == RESULT_OK) {
-        rc = control_link_ask(link, words, 2, status_take_line, out, STATUS_MS, NULL, &error);
-    }
-    if (rc != RESULT_OK) {
-        buffer_reset(out);
-    }
+    Path path;
+    Result rc = control_link_call(&link, directory, words, 2, out, STATUS_MS, NULL, &error);
     control_link_close(link);
     buffer_destroy(&error);
-}
-
-static int read_status(const char *directory, Buffer *out)
-{
-    Path path;
-    ask_status(directory, out);
-    if (out->length > 0) {
+    if (rc == RESULT_OK && out->length > 0) {
         return 0;
     }
+    buffer_reset(out);
     if (file_read(file_path(&path, "%s/status.json", directory), out) != RESULT_OK) {
         (void)fprintf(stderr, "ragno status: %s holds no crawl that ran: %s: %s\n", directory,
                       path.text, strerror(errno));

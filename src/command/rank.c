@@ -206,6 +206,17 @@ static size_t rank_collect(const PageRank *pr, const RankAgents *agents, double 
     return listed;
 }
 
+/* The exit status of a computation; why: what PageRank or HITS say of it. */
+static int rank_status(bool is_done, bool is_reached, const Error *why)
+{
+    if (!is_done) {
+        const char *words = why == NULL ? NULL : error_message(why);
+        (void)fprintf(stderr, "ragno rank: %s\n", words == NULL ? "out of memory" : words);
+        return EXIT_IO;
+    }
+    return is_reached ? 0 : EXIT_NEGATIVE;
+}
+
 /* *n: pages; those that are listed. */
 static int rank_pages(const RankCommand *command, const ScoreInput *input, RankAgents *agents,
                       RankedPage *pages, size_t *n)
@@ -220,22 +231,18 @@ static int rank_pages(const RankCommand *command, const ScoreInput *input, RankA
         code =
             rc == RESULT_OK ? page_rank_compute_graph(pr, input->graph) : page_rank_error_internal;
     }
-    if (code == page_rank_error_ok || code == page_rank_error_precision) {
+    bool is_done = code == page_rank_error_ok || code == page_rank_error_precision;
+    if (is_done) {
         double factor = 1.0;
         rank_agents_finish(agents, pr, &factor);
         *n = rank_collect(pr, agents, factor, *n, pages);
         rank_agents_tell(agents);
         rank_report(input->graph, pr->loops, pr->delta, pr->relative_delta,
                     code == page_rank_error_ok);
-    } else {
-        const char *words = pr == NULL ? NULL : error_message(pr->error);
-        (void)fprintf(stderr, "ragno rank: %s\n", words == NULL ? "out of memory" : words);
     }
+    int status = rank_status(is_done, code == page_rank_error_ok, pr == NULL ? NULL : pr->error);
     (void)page_rank_delete(pr);
-    if (code != page_rank_error_ok) {
-        return code == page_rank_error_precision ? EXIT_NEGATIVE : EXIT_IO;
-    }
-    return 0;
+    return status;
 }
 
 static int rank_hubs(const RankCommand *command, const ScoreInput *input, RankedPage *pages)
@@ -248,7 +255,8 @@ static int rank_hubs(const RankCommand *command, const ScoreInput *input, Ranked
         hits->scores = input->scores;
         code = hits_compute_graph(hits, input->graph);
     }
-    if (code == hits_error_ok || code == hits_error_precision) {
+    bool is_done = code == hits_error_ok || code == hits_error_precision;
+    if (is_done) {
         for (size_t i = 0; i < input->graph->n_pages; i++) {
             float old = 0.0f;
             pages[i].index = i;
@@ -257,15 +265,10 @@ static int rank_hubs(const RankCommand *command, const ScoreInput *input, Ranked
         }
         rank_report(input->graph, hits->loops, hits->delta, hits->relative_delta,
                     code == hits_error_ok);
-    } else {
-        const char *words = hits == NULL ? NULL : error_message(hits->error);
-        (void)fprintf(stderr, "ragno rank: %s\n", words == NULL ? "out of memory" : words);
     }
+    int status = rank_status(is_done, code == hits_error_ok, hits == NULL ? NULL : hits->error);
     (void)hits_delete(hits);
-    if (code != hits_error_ok) {
-        return code == hits_error_precision ? EXIT_NEGATIVE : EXIT_IO;
-    }
-    return 0;
+    return status;
 }
 
 /* Whether there are content scores. A page that was never crawled has the score of a link, which is

@@ -38,6 +38,9 @@
 
 typedef struct Refused {
     PageDB *db;
+    MDB_txn *txn; /* of a piece of work, as the next two */
+    Schedule *schedule;
+    HostRows *hosts;
     Filter *filter; /* NULL: all */
     FilterScratch *scratch;
     Url url;
@@ -94,62 +97,59 @@ static bool passes(Refused *refused, const PageRef *page)
 }
 
 /* Page, schedule and the host's count of URLs together. */
-static Result schedule_refused_put_back(Refused *refused, MDB_txn *txn, Schedule *schedule,
-                                        HostRows *hosts, const PageRef *page)
+static Result schedule_refused_put_back(Refused *refused, const PageRef *page)
 {
     HostRecord record;
     refused->n_scheduled++;
-    unsigned level = schedule_level(schedule, page->score);
-    if (page_db_set_state(refused->db, txn, page->index, 0, (uint8_t)level, 0) !=
+    unsigned level = schedule_level(refused->schedule, page->score);
+    if (page_db_set_state(refused->db, refused->txn, page->index, 0, (uint8_t)level, 0) !=
         page_db_error_ok) {
         return RESULT_FULL;
     }
-    Result rc = schedule_put(schedule, txn, page->host, level, page->index);
+    Result rc = schedule_put(refused->schedule, refused->txn, page->host, level, page->index);
     if (rc == RESULT_OK) {
-        rc = host_rows_get(hosts, txn, page->host, &record);
+        rc = host_rows_get(refused->hosts, refused->txn, page->host, &record);
     }
     if (rc == RESULT_OK) {
         record.urls += page->status == 0; /* what was refused in its turn is counted already */
-        rc = host_rows_put(hosts, txn, page->host, &record);
+        rc = host_rows_put(refused->hosts, refused->txn, page->host, &record);
     }
     return rc;
 }
 
 /* One transaction: opens the tables, does a piece of work, commits it. */
-typedef Result Piece(Refused *refused, MDB_txn *txn, Schedule *schedule, HostRows *hosts,
-                     uint64_t first);
+typedef Result Piece(Refused *refused, uint64_t first);
 
 static Result in_transaction(Refused *refused, Piece *piece, uint64_t first)
 {
-    MDB_txn *txn = NULL;
-    Schedule *schedule = NULL;
-    HostRows *hosts = NULL;
-    if (page_db_txn_begin(refused->db, false, &txn) != page_db_error_ok) {
+    Journal *journal = page_db_journal(refused->db);
+    if (page_db_txn_begin(refused->db, false, &refused->txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = schedule_open(&schedule, txn, NULL, page_db_journal(refused->db));
+    Result rc = schedule_open(&refused->schedule, refused->txn, NULL, journal);
     if (rc == RESULT_OK) {
-        rc = host_rows_open(&hosts, txn, page_db_journal(refused->db));
+        rc = host_rows_open(&refused->hosts, refused->txn, journal);
     }
     if (rc == RESULT_OK) {
-        rc = piece(refused, txn, schedule, hosts, first);
+        rc = piece(refused, first);
     }
-    rc = page_db_txn_end(refused->db, txn, rc);
-    host_rows_close(hosts);
-    schedule_close(schedule);
+    rc = page_db_txn_end(refused->db, refused->txn, rc);
+    host_rows_close(refused->hosts);
+    schedule_close(refused->schedule);
+    refused->hosts = NULL;
+    refused->schedule = NULL;
     return rc;
 }
 
 /* ---- pages ---- */
 
-static Result look_at_pages(Refused *refused, MDB_txn *txn, Schedule *schedule, HostRows *hosts,
-                            uint64_t first)
+static Result look_at_pages(Refused *refused, uint64_t first)
 {
-    uint64_t n_pages = page_db_n_pages(refused->db, txn);
+    uint64_t n_pages = page_db_n_pages(refused->db, refused->txn);
     Result rc = RESULT_OK;
     for (uint64_t i = first; i < n_pages && i < first + PAGES_PER_TXN && rc == RESULT_OK; i++) {
         PageRef page;
-        if (page_db_get(refused->db, txn, i, &page, &refused->text) != page_db_error_ok) {
+        if (page_db_get(refused->db, refused->txn, i, &page, &refused->text) != page_db_error_ok) {
             return RESULT_DAMAGED;
         }
         Want want = what_is_wanted(refused, &page);
@@ -158,7 +158,7 @@ static Result look_at_pages(Refused *refused, MDB_txn *txn, Schedule *schedule, 
         }
         refused->wanted[page.host] = true;
         if (want == WANT_PAGE) {
-            rc = schedule_refused_put_back(refused, txn, schedule, hosts, &page);
+            rc = schedule_refused_put_back(refused, &page);
         }
     }
     return rc;
@@ -175,19 +175,17 @@ static Result schedule_refused_note_host(void *context, uint32_t host, const Hos
     return RESULT_OK;
 }
 
-static Result look_at_hosts(Refused *refused, MDB_txn *txn, Schedule *schedule, HostRows *hosts,
-                            uint64_t first)
+static Result look_at_hosts(Refused *refused, uint64_t first)
 {
     (void)first;
-    (void)schedule;
-    uint32_t n = page_db_n_hosts(refused->db, txn);
+    uint32_t n = page_db_n_hosts(refused->db, refused->txn);
     refused->aside = calloc(n == 0 ? 1 : n, sizeof *refused->aside);
     refused->wanted = calloc(n == 0 ? 1 : n, sizeof *refused->wanted);
     if (refused->aside == NULL || refused->wanted == NULL) {
         return RESULT_MEMORY;
     }
     refused->n_aside = n;
-    Result rc = host_rows_walk(hosts, txn, schedule_refused_note_host, refused);
+    Result rc = host_rows_walk(refused->hosts, refused->txn, schedule_refused_note_host, refused);
     memset(refused->wanted, refused->filter == NULL, n * sizeof *refused->wanted);
     return rc;
 }
@@ -208,8 +206,7 @@ static bool schedule_refused_is_named(const Refused *refused, const char *origin
     return refused->names == NULL;
 }
 
-static Result schedule_refused_bring_back(Refused *refused, MDB_txn *txn, Schedule *schedule,
-                                          HostRows *hosts, uint64_t first)
+static Result schedule_refused_bring_back(Refused *refused, uint64_t first)
 {
     Result rc = RESULT_OK;
     for (uint64_t i = first; i < refused->n_aside && i < first + PAGES_PER_TXN && rc == RESULT_OK;
@@ -220,16 +217,18 @@ static Result schedule_refused_bring_back(Refused *refused, MDB_txn *txn, Schedu
         unsigned level = 0;
         buffer_reset(&refused->text);
         if (!refused->aside[i] || !refused->wanted[i] ||
-            page_db_host_origin(refused->db, txn, host, &refused->text) != page_db_error_ok ||
+            page_db_host_origin(refused->db, refused->txn, host, &refused->text) !=
+                page_db_error_ok ||
             !schedule_refused_is_named(refused, buffer_string(&refused->text))) {
             continue;
         }
-        rc = host_rows_get(hosts, txn, host, &record);
+        rc = host_rows_get(refused->hosts, refused->txn, host, &record);
         if (rc == RESULT_OK) {
-            rc = host_parking_bring_back(schedule, txn, host, &record, &urls, &level);
+            rc = host_parking_bring_back(refused->schedule, refused->txn, host, &record, &urls,
+                                         &level);
         }
         if (rc == RESULT_OK) {
-            rc = host_rows_put(hosts, txn, host, &record);
+            rc = host_rows_put(refused->hosts, refused->txn, host, &record);
         }
         refused->n_hosts++;
         refused->n_urls += urls;

@@ -171,16 +171,6 @@ static Result forecast_load_read_some(ForecastLoad *load, LoadReader *reader, Ho
     return rc;
 }
 
-/* What the failures so far say of those to come. */
-static void load_reader_find_chains(const LoadReader *reader, ForecastLoad *load)
-{
-    for (size_t i = 0; i < FETCH_CLASSES; i++) {
-        const RetryRule *rule = &reader->rules[i];
-        load->share[i] = reader->all.failed > 0 ? reader->failed[i] / reader->all.failed : 0;
-        load->chain_s[i] = (double)rule->wait_ms * (exp2(rule->retries) - 1) / 1e3;
-    }
-}
-
 static Result load_reader_rules(LoadReader *reader, const Config *config)
 {
     Buffer error = {.limit = BUFFER_NO_LIMIT};
@@ -203,7 +193,11 @@ Result forecast_load_read(ForecastLoad *load, PageDB *db, HostRows *table, const
     while (rc == RESULT_OK && n == AT_ONCE) {
         rc = forecast_load_read_some(load, &reader, table, records, &from, &n);
     }
-    load_reader_find_chains(&reader, load);
+    for (size_t i = 0; i < FETCH_CLASSES; i++) { /* what has failed says what will */
+        const RetryRule *rule = &reader.rules[i];
+        load->share[i] = reader.all.failed > 0 ? reader.failed[i] / reader.all.failed : 0;
+        load->chain_s[i] = (double)rule->wait_ms * (exp2(rule->retries) - 1) / 1e3;
+    }
     host_paces_destroy(&reader.paces);
     free(records);
     forecast_load_sort(load);

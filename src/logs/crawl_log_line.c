@@ -5,8 +5,6 @@
 #include "logs/log_reader.h"
 #include "page/crawl_log_notes.h"
 
-#define COLUMNS 12u
-
 /* ---- pieces ---- */
 
 /* "20260131120000123+25" */
@@ -131,12 +129,11 @@ static Result take_annotations(CrawlLogLine *out, LogText all, const char **why)
 
 /* ---- the line ---- */
 
-/* The columns, separated by blanks; "-" is empty. Returns how many there are. */
-static unsigned split(const char *line, size_t length, LogText column[COLUMNS])
+unsigned crawl_log_columns(const char *line, size_t length, LogText column[CRAWL_LOG_COLUMNS])
 {
     unsigned n = 0;
     size_t at = 0;
-    while (at < length && n < COLUMNS) {
+    while (at < length && n < CRAWL_LOG_COLUMNS) {
         const char *blank = memchr(line + at, ' ', length - at);
         size_t end = blank == NULL ? length : (size_t)(blank - line);
         if (end > at) {
@@ -145,14 +142,14 @@ static unsigned split(const char *line, size_t length, LogText column[COLUMNS])
         }
         at = end + 1;
     }
-    return at < length ? COLUMNS + 1 : n;
+    return at < length ? CRAWL_LOG_COLUMNS + 1 : n;
 }
 
 Result crawl_log_line_parse(const char *line, size_t length, CrawlLogLine *out, const char **why)
 {
-    LogText column[COLUMNS] = {{NULL, 0}};
+    LogText column[CRAWL_LOG_COLUMNS] = {{NULL, 0}};
     int64_t status = 0;
-    unsigned n = split(line, length, column);
+    unsigned n = crawl_log_columns(line, length, column);
     *out = (CrawlLogLine){.bytes = -1,
                           .mono_start = -1,
                           .mono_end = -1,
@@ -166,8 +163,9 @@ Result crawl_log_line_parse(const char *line, size_t length, CrawlLogLine *out, 
                           .owes_ip = -1,
                           .robots = -1,
                           .retry = -1};
-    if (n != COLUMNS) {
-        *why = n < COLUMNS ? "it has fewer than twelve columns" : "it has more than twelve columns";
+    if (n != CRAWL_LOG_COLUMNS) {
+        *why = n < CRAWL_LOG_COLUMNS ? "it has fewer than twelve columns"
+                                     : "it has more than twelve columns";
         return RESULT_INVALID;
     }
     if (!log_text_time(column[0], &out->end)) {

@@ -55,6 +55,11 @@ typedef struct CrawlLogLine {
     int64_t links_long;   /* and for their length */
 } CrawlLogLine;
 
+/* The columns of a line, separated by blanks; "-" is empty. How many there are: one more than there
+ * is room for when there are more. */
+#define CRAWL_LOG_COLUMNS 12u
+unsigned crawl_log_columns(const char *line, size_t length, LogText column[CRAWL_LOG_COLUMNS]);
+
 /* RESULT_INVALID: *why is a phrase that says what is wrong with the line. */
 Result crawl_log_line_parse(const char *line, size_t length, CrawlLogLine *out, const char **why);
 

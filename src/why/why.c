@@ -104,28 +104,20 @@ static void why_trail_take_line(Search *search, const char *bytes, size_t length
 static void take_skipped(Search *search, const char *bytes, size_t length)
 {
     WhyTrail *trail = search->trail;
-    LogText url = search->url;
-    LogText column[4] = {{NULL, 0}};
+    LogText column[CRAWL_LOG_COLUMNS] = {{NULL, 0}};
     int64_t status = 0;
-    size_t at = url.length + 1;
-    if (length <= at || memcmp(bytes, url.bytes, url.length) != 0 || bytes[url.length] != ' ') {
-        return;
-    }
-    for (size_t i = 0; i < 4 && at < length; i++) {
-        const char *blank = memchr(bytes + at, ' ', length - at);
-        size_t end = blank == NULL ? length : (size_t)(blank - bytes);
-        column[i] = (LogText){bytes + at, end - at};
-        at = end + 1;
-    }
-    if (!log_text_number(column[0], &status)) {
+    (void)crawl_log_columns(bytes, length, column);
+    if (column[0].length != search->url.length ||
+        memcmp(bytes, search->url.bytes, search->url.length) != 0 ||
+        !log_text_number(column[1], &status)) {
         return;
     }
     free(trail->skipped_rule);
     free(trail->skipped_on);
     trail->is_skipped = true;
     trail->skipped_status = (int)status;
-    trail->skipped_rule = why_trail_copy_of(column[1]);
-    trail->skipped_on = log_text_is(column[3], "-") ? NULL : why_trail_copy_of(column[3]);
+    trail->skipped_rule = why_trail_copy_of(column[2]);
+    trail->skipped_on = why_trail_copy_of(column[4]);
 }
 
 /* bytes: how much of its end is read; 0: all of it. */

@@ -67,15 +67,19 @@ static void judge_denials(Judge *judge)
 
 /* ---- scope ---- */
 
+static const ScopeOptions judge_no_scope = {.domains = "",
+                                            .exclude_domains = "",
+                                            .accept_regex = "",
+                                            .reject_regex = "",
+                                            .ports = "",
+                                            .max_url_length = SIZE_MAX};
+
 /* One option of the scope by itself: which one it is that refuses. */
 static void judge_scope_by(Judge *judge, const char *by, const char *value,
                            const ScopeOptions *options)
 {
     Scope *scope = NULL;
     Buffer error = {.limit = 4096};
-    if (*value == '\0') {
-        return;
-    }
     Result rc = scope_new(&scope, options, &error);
     if (rc == RESULT_OK) {
         const char *url = judge->subject->url;
@@ -87,6 +91,18 @@ static void judge_scope_by(Judge *judge, const char *by, const char *value,
     }
     scope_delete(scope);
     buffer_destroy(&error);
+}
+
+/* text: the place of an option in all. */
+static void judge_scope_text(Judge *judge, const char *by, const ScopeOptions *all, size_t text)
+{
+    ScopeOptions one = judge_no_scope;
+    const char *value = NULL;
+    memcpy(&value, (const char *)all + text, sizeof value);
+    memcpy((char *)&one + text, &value, sizeof value);
+    if (*value != '\0') {
+        judge_scope_by(judge, by, value, &one);
+    }
 }
 
 /* Without scope.ports a list that is built in holds, for seeds, too. */
@@ -106,46 +122,31 @@ static void judge_port(Judge *judge, const char *list)
 }
 
 /* The rules that hold for links alone, not for seeds and embeds. */
-static void judge_scope_of_pages(Judge *judge, const ScopeOptions *all, const ScopeOptions *none)
+static void judge_scope_of_pages(Judge *judge, const ScopeOptions *all)
 {
     static const char *const words[] = {WORDS_NAMES(STAY_WORDS)};
-    const Config *config = judge->subject->config;
-    ScopeOptions one = *none;
-    one.domains = all->domains;
-    judge_scope_by(judge, "scope.domains", all->domains, &one);
+    judge_scope_text(judge, "scope.domains", all, offsetof(ScopeOptions, domains));
     if (judge->subject->stay != NULL) {
-        one = *none;
+        ScopeOptions one = judge_no_scope;
         one.stay = judge->subject->stay;
-        judge_scope_by(judge, "scope.stay", words[config->scope_stay], &one);
+        judge_scope_by(judge, "scope.stay", words[judge->subject->config->scope_stay], &one);
     }
-    one = *none;
-    one.accept_regex = all->accept_regex;
-    judge_scope_by(judge, "scope.accept_regex", all->accept_regex, &one);
+    judge_scope_text(judge, "scope.accept_regex", all, offsetof(ScopeOptions, accept_regex));
 }
 
 static void judge_scope(Judge *judge)
 {
     const WhyCase *subject = judge->subject;
     const ScopeOptions all = config_scope(subject->config);
-    const ScopeOptions none = {.domains = "",
-                               .exclude_domains = "",
-                               .accept_regex = "",
-                               .reject_regex = "",
-                               .ports = "",
-                               .max_url_length = SIZE_MAX};
-    ScopeOptions one = none;
     size_t length = strlen(subject->url);
-    one.exclude_domains = all.exclude_domains;
-    judge_scope_by(judge, "scope.exclude_domains", all.exclude_domains, &one);
-    one = none;
-    one.reject_regex = all.reject_regex;
-    judge_scope_by(judge, "scope.reject_regex", all.reject_regex, &one);
+    judge_scope_text(judge, "scope.exclude_domains", &all, offsetof(ScopeOptions, exclude_domains));
+    judge_scope_text(judge, "scope.reject_regex", &all, offsetof(ScopeOptions, reject_regex));
     judge_port(judge, all.ports);
     if (subject->hop == 'M') {
         return; /* seeds are in scope, unless they are excluded */
     }
     if (subject->hop != 'E') { /* what a page embeds is fetched wherever it lives */
-        judge_scope_of_pages(judge, &all, &none);
+        judge_scope_of_pages(judge, &all);
     }
     why_judge_note(judge, "scope.max_url_length", length <= all.max_url_length,
                    refusal_status(REFUSED_LENGTH), "%zu of %zu bytes", length, all.max_url_length);

@@ -125,13 +125,12 @@ int db_links(DbView *view, int argc, char **argv)
 /* ---- db_pages ---- */
 
 /* ragno db: info, dump, find, get, path. */
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
 #include <errno.h>
 #include <string.h>
 
 #include "command/cluster/cluster_pages.h"
+#include "rules/scope/url_lists.h"
+
 static int wrong_usage(const char *what)
 {
     (void)fprintf(stderr, "usage: ragno db DIR %s\n", what);
@@ -165,30 +164,25 @@ static size_t print_table(MDB_txn *txn, const char *name)
 static int print_tables(const DbView *view, size_t bytes)
 {
     MDB_dbi all = 0;
-    MDB_cursor *cursor = NULL;
-    MDB_val key, value;
-    Buffer name = {.limit = BUFFER_NO_LIMIT};
+    LmdbRows rows;
     size_t used = 0;
     size_t journal = 0; /* of these */
-    int rc = mdb_dbi_open(view->txn, NULL, 0, &all);
-    if (rc == MDB_SUCCESS) {
-        rc = mdb_cursor_open(view->txn, all, &cursor);
+    if (mdb_dbi_open(view->txn, NULL, 0, &all) != MDB_SUCCESS) {
+        return page_db_error_internal;
     }
-    while (rc == MDB_SUCCESS) {
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
-        if (rc == MDB_SUCCESS) {
-            buffer_reset(&name);
-            rc = buffer_append(&name, key.mv_data, key.mv_size) == RESULT_OK ? rc : ENOMEM;
-            size_t table = print_table(view->txn, buffer_string(&name));
-            used += table;
-            journal += strncmp(buffer_string(&name), "journal", 7) == 0 ? table : 0;
-        }
+    lmdb_rows_begin(&rows, view->txn, all, (MDB_val){0});
+    while (lmdb_rows_next(&rows)) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "%.*s", (int)rows.key.mv_size,
+                       (const char *)rows.key.mv_data);
+        size_t table = print_table(view->txn, name);
+        used += table;
+        journal += strncmp(name, "journal", 7) == 0 ? table : 0;
     }
-    mdb_cursor_close(cursor);
-    buffer_destroy(&name);
+    int rc = lmdb_rows_close(&rows, 0);
     printf("tables\t%zu bytes\njournal\t%zu bytes\nfree\t%zu bytes\n", used, journal,
            bytes > used ? bytes - used : 0);
-    return rc == MDB_NOTFOUND ? page_db_error_ok : page_db_error_internal;
+    return rc == 0 ? page_db_error_ok : page_db_error_internal;
 }
 
 int db_info(DbView *view, int argc, char **argv)
@@ -241,7 +235,7 @@ int db_info(DbView *view, int argc, char **argv)
 }
 
 /* Prints the pages whose URL matches, or all, by hash. */
-static int db_pages_print_pages(DbView *view, pcre2_code *code, pcre2_match_data *match)
+static int db_pages_print_pages(DbView *view, const UrlRegex *regex)
 {
     HashIdxStream *stream = NULL;
     int rc = (int)hashidx_stream_new(&stream, view->db);
@@ -260,8 +254,7 @@ static int db_pages_print_pages(DbView *view, pcre2_code *code, pcre2_match_data
             continue;
         }
         if (rc == page_db_error_ok &&
-            (code == NULL ||
-             pcre2_match(code, (PCRE2_SPTR)page.url, page.url_length, 0, 0, match, NULL) >= 0)) {
+            (regex == NULL || url_regex_find(regex, page.url, page.url_length, false))) {
             db_pages_print_page(&page);
         }
         rc = db_turn(view, rc);
@@ -274,8 +267,7 @@ static int db_pages_print_pages(DbView *view, pcre2_code *code, pcre2_match_data
 int db_dump(DbView *view, int argc, char **argv)
 {
     (void)argv;
-    return argc == 1 ? db_finish(view, db_pages_print_pages(view, NULL, NULL))
-                     : wrong_usage("dump");
+    return argc == 1 ? db_finish(view, db_pages_print_pages(view, NULL)) : wrong_usage("dump");
 }
 
 int db_find_regex(DbView *view, int argc, char **argv)
@@ -283,25 +275,16 @@ int db_find_regex(DbView *view, int argc, char **argv)
     if (argc != 2) {
         return wrong_usage("find REGEX");
     }
-    int error = 0;
-    PCRE2_SIZE at = 0;
-    pcre2_code *code =
-        pcre2_compile((PCRE2_SPTR)argv[1], PCRE2_ZERO_TERMINATED, 0, &error, &at, NULL);
-    if (code == NULL) {
-        PCRE2_UCHAR text[128];
-        (void)pcre2_get_error_message(error, text, sizeof text);
-        (void)fprintf(stderr, "ragno db: the expression is wrong at character %zu: %s\n", at,
-                      (const char *)text);
-        return EXIT_USAGE;
+    UrlRegex *regex = NULL;
+    Buffer error = {.limit = 4096};
+    int status = EXIT_USAGE;
+    if (url_regex_compile(argv[1], "the expression", &regex, &error) == RESULT_OK) {
+        status = db_finish(view, db_pages_print_pages(view, regex));
+    } else {
+        (void)fprintf(stderr, "ragno db: %s", buffer_string(&error));
     }
-    (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
-    pcre2_match_data *match = pcre2_match_data_create_from_pattern(code, NULL);
-    int status = 1;
-    if (match != NULL) {
-        status = db_finish(view, db_pages_print_pages(view, code, match));
-    }
-    pcre2_match_data_free(match);
-    pcre2_code_free(code);
+    url_regex_delete(regex);
+    buffer_destroy(&error);
     return status;
 }
 

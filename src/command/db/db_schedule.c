@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <inttypes.h>
 
 #include "base/memory/array.h"
@@ -27,10 +25,10 @@
 
 /* The scores of a crawl's scorer. */
 typedef struct ScoreFile {
-    bool is_used; /* the crawl has such a scorer */
-    const float *scores;
+    bool is_used;    /* the crawl has such a scorer */
+    const char *map; /* of floats */
+    uint64_t bytes;
     size_t n;
-    size_t bytes;
 } ScoreFile;
 
 typedef struct Scheduled {
@@ -67,17 +65,8 @@ static void open_scores(const DbView *view, ScoreFile *file)
     }
     (void)file_path(&path, "%s/%s", view->db->path,
                     kind == SCORING_PAGERANK ? "pr.bin" : "hits_a2.bin");
-    int fd = open(path.text, O_RDONLY | O_CLOEXEC);
-    struct stat st = {.st_size = 0};
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0) {
-        void *memory = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-        if (memory != MAP_FAILED) {
-            file->scores = memory;
-            file->bytes = (size_t)st.st_size;
-            file->n = file->bytes / sizeof *file->scores;
-        }
-    }
-    file_close_fd(fd);
+    (void)file_map(AT_FDCWD, path.text, &file->map, &file->bytes);
+    file->n = file->bytes / sizeof(float);
 }
 
 static int compare_scheduled(const void *a, const void *b)
@@ -121,7 +110,10 @@ static int db_schedule_score_of(DbView *view, const ScoreFile *file, uint64_t in
         *score = rc == page_db_error_ok && page.score > 0.0f ? page.score : 0.0f;
         return rc;
     }
-    float found = index < file->n ? file->scores[index] : 0.0f;
+    float found = 0.0f;
+    if (index < file->n) {
+        memcpy(&found, file->map + index * sizeof found, sizeof found);
+    }
     *score = found > 0.0f ? found : -1.0f;
     return page_db_error_ok;
 }
@@ -188,9 +180,7 @@ static int print_schedule(DbView *view, const bool *wanted, uint64_t top)
             printf("%u\t%.9g\t%s\n", (unsigned)item->level, (double)item->score, url);
         }
     }
-    if (scores.scores != NULL) {
-        (void)munmap((void *)(uintptr_t)scores.scores, scores.bytes);
-    }
+    file_unmap(scores.map, scores.bytes);
     free(all.items);
     return db_finish(view, rc);
 }
@@ -265,7 +255,6 @@ int db_schedule(DbView *view, int argc, char **argv)
 typedef struct HostCounts {
     uint64_t known;
     uint64_t crawled;
-    uint64_t scheduled;
 } HostCounts;
 
 static int db_hosts_count_pages(DbView *view, HostCounts *counts, uint32_t n_hosts)
@@ -341,12 +330,6 @@ static Result host_walk_urls(const DbHostWalk *walk, uint32_t host, uint64_t *ur
     return walk->schedule == NULL
                ? RESULT_OK
                : schedule_host_count(walk->schedule, walk->view->txn, host, urls);
-}
-
-static Result host_walk_count(DbHostWalk *walk, uint32_t host, const HostRecord *record)
-{
-    (void)record;
-    return host_walk_urls(walk, host, &walk->counts[host].scheduled);
 }
 
 /* ---- hosts that are set aside, that keep crawlers out, that say what has changed ---- */
@@ -437,9 +420,13 @@ static Result print_host(DbHostWalk *walk, uint32_t host, const HostRecord *reco
     if (situation.until_ms > 0) {
         (void)wall_format_iso((WallTime){situation.until_ms * 1000}, until);
     }
+    uint64_t scheduled = 0;
     Result rc = host_situation_tell(&situation, walk->now_ms, &phrase);
+    if (rc == RESULT_OK) {
+        rc = host_walk_urls(walk, host, &scheduled);
+    }
     printf("%" PRIu32 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s", host,
-           *origin == '\0' ? "-" : origin, counts->known, counts->crawled, counts->scheduled, until,
+           *origin == '\0' ? "-" : origin, counts->known, counts->crawled, scheduled, until,
            buffer_string(&phrase));
     print_tls(record);
     walk->found = true;
@@ -473,9 +460,6 @@ int db_hosts(DbView *view, int argc, char **argv)
         return 1;
     }
     int rc = db_hosts_count_pages(view, walk.counts, n_hosts);
-    if (rc == page_db_error_ok) {
-        rc = host_walk_all(&walk, host_walk_count);
-    }
     if (rc == page_db_error_ok) {
         rc = host_walk_all(&walk, print_host);
     }

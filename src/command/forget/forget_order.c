@@ -13,6 +13,7 @@
 #include "command/forget/forget_warc.h"
 #include "crawl/cluster/cluster_edicts.h"
 #include "crawl/run/helm.h"
+#include "logs/crawl_log_line.h"
 
 /* Logs and other texts of a crawl, written anew without what is to be forgotten.
  *
@@ -38,49 +39,26 @@ typedef struct ForgetTexts {
     Buffer *actions;    /* gets what is to be done when all is written; borrowed */
 } ForgetTexts;
 
-#define COLUMNS    12
 #define LOOK_BYTES 4096u
 
 enum { COLUMN_TIME = 0, COLUMN_URL = 3, COLUMN_REFERRER = 5, COLUMN_ANNOTATIONS = 11 };
 
-/* A column of a line of crawl.log. */
-typedef struct Column {
-    const char *at;
-    size_t length;
-} Column;
-
-static bool text_split(const char *line, size_t length, Column columns[COLUMNS])
-{
-    const char *end = line + length;
-    size_t n = 0;
-    for (const char *at = line; at < end && n < COLUMNS;) {
-        while (at < end && *at == ' ') {
-            at++;
-        }
-        const char *space = memchr(at, ' ', (size_t)(end - at));
-        const char *stop = space == NULL ? end : space;
-        columns[n++] = (Column){at, (size_t)(stop - at)};
-        at = stop;
-    }
-    return n == COLUMNS;
-}
-
-static bool text_is_old(const ForgetTargets *targets, const Column *time)
+static bool text_is_old(const ForgetTargets *targets, const LogText *time)
 {
     char text[CLOCK_TEXT_BYTES];
     if (targets->before.us == 0 || time->length == 0) {
         return false;
     }
     (void)wall_format_iso(targets->before, text);
-    return strncmp(time->at, text, time->length < strlen(text) - 1 ? time->length : 19) < 0;
+    return strncmp(time->bytes, text, time->length < strlen(text) - 1 ? time->length : 19) < 0;
 }
 
 /* Annotations are separated by commas; those that name it go. */
-static void text_annotations(const ForgetTargets *targets, const Column *column, Buffer *out)
+static void text_annotations(const ForgetTargets *targets, const LogText *column, Buffer *out)
 {
-    const char *end = column->at + column->length;
+    const char *end = column->bytes + column->length;
     size_t start = out->length;
-    for (const char *at = column->at; at < end;) {
+    for (const char *at = column->bytes; at < end;) {
         const char *comma = memchr(at, ',', (size_t)(end - at));
         const char *stop = comma == NULL ? end : comma;
         if (!forget_is_named(targets, at, (size_t)(stop - at))) {
@@ -98,13 +76,13 @@ static void text_annotations(const ForgetTargets *targets, const Column *column,
 static Result text_log_line(const ForgetTargets *targets, const char *line, size_t length,
                             Buffer *out, bool *changed)
 {
-    Column columns[COLUMNS];
-    if (!text_split(line, length, columns)) {
+    LogText columns[CRAWL_LOG_COLUMNS];
+    if (crawl_log_columns(line, length, columns) != CRAWL_LOG_COLUMNS) {
         *changed = forget_is_named(targets, line, length);
         return *changed ? RESULT_OK : buffer_printf(out, "%.*s\n", (int)length, line);
     }
-    const Column *url = &columns[COLUMN_URL];
-    bool meant = forget_means_url(targets, url->at, url->length);
+    const LogText *url = &columns[COLUMN_URL];
+    bool meant = forget_means_url(targets, url->bytes, url->length);
     *changed = meant || text_is_old(targets, &columns[COLUMN_TIME]);
     if (*changed && !(meant && targets->hash_logs)) {
         return RESULT_OK;
@@ -113,21 +91,21 @@ static Result text_log_line(const ForgetTargets *targets, const char *line, size
         return buffer_printf(out, "%.*s\n", (int)length, line);
     }
     *changed = true;
-    const char *referrer = columns[COLUMN_REFERRER].at;
+    const char *referrer = columns[COLUMN_REFERRER].bytes;
     size_t before = out->length;
-    (void)buffer_append(out, line, (size_t)(url->at - line));
+    (void)buffer_append(out, line, (size_t)(url->bytes - line));
     if (meant) {
         (void)buffer_printf(out, "http://forgotten.invalid/%016" PRIx64,
-                            hash_128(url->at, url->length).low);
+                            hash_128(url->bytes, url->length).low);
     } else {
-        (void)buffer_append(out, url->at, url->length);
+        (void)buffer_append(out, url->bytes, url->length);
     }
-    const char *behind = url->at + url->length;
+    const char *behind = url->bytes + url->length;
     (void)buffer_append(out, behind, (size_t)(referrer - behind));
     bool named = forget_is_named(targets, referrer, columns[COLUMN_REFERRER].length);
     const char *from = referrer + (named ? columns[COLUMN_REFERRER].length : 0);
     (void)buffer_append(out, "-", named);
-    (void)buffer_append(out, from, (size_t)(columns[COLUMN_ANNOTATIONS].at - from));
+    (void)buffer_append(out, from, (size_t)(columns[COLUMN_ANNOTATIONS].bytes - from));
     text_annotations(targets, &columns[COLUMN_ANNOTATIONS], out);
     (void)buffer_append_char(out, '\n');
     return buffer_end(out, before);

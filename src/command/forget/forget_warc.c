@@ -83,12 +83,6 @@ static Result archive_copy_begin(Copy *copy, const WarcRecord *record)
     return rc;
 }
 
-static Result archive_copy_member(Copy *copy, const char *plain, size_t length, Buffer *out)
-{
-    buffer_reset(out);
-    return warc_compressor_append(copy->compressor, plain, length, out);
-}
-
 /* Fields of the header that say something else in a changed record. */
 typedef struct Change {
     const char *type;     /* NULL: as before */
@@ -140,8 +134,11 @@ static Result archive_change_record(Copy *copy, const WarcRecord *record, const 
     (void)buffer_append(plain, head.bytes, head.length);
     (void)buffer_append(plain, tail.bytes, tail.length);
     (void)buffer_append(plain, "\r\n\r\n", 4);
+    buffer_reset(out);
     rc = buffer_end(plain, 0);
-    return rc == RESULT_OK ? archive_copy_member(copy, plain->data, plain->length, out) : rc;
+    return rc == RESULT_OK
+               ? warc_compressor_append(copy->compressor, plain->data, plain->length, out)
+               : rc;
 }
 
 static Result archive_write_changed(Copy *copy, const WarcRecord *record, const Change *change,
@@ -244,19 +241,14 @@ static Result archive_strip_fields(Copy *copy, WarcBytes block, Buffer *out, boo
     return rc;
 }
 
-static Result archive_take_info(Copy *copy, const WarcRecord *record)
-{
-    const Change change = {.filename = copy->name};
-    return archive_change_record(copy, record, &change, record->block, warc_bytes("", 0),
-                                 &copy->info);
-}
-
 static Result archive_take(Copy *copy, const WarcRecord *record)
 {
     bool changed = false;
     Result rc = RESULT_OK;
     if (record->type == WARC_WARCINFO && copy->info.length == 0) {
-        return archive_take_info(copy, record);
+        const Change change = {.filename = copy->name};
+        return archive_change_record(copy, record, &change, record->block, warc_bytes("", 0),
+                                     &copy->info);
     }
     if (archive_is_gone(copy, record)) {
         copy->archive->records++;
@@ -285,15 +277,6 @@ static Result archive_take(Copy *copy, const WarcRecord *record)
 }
 
 /* ---- a file ---- */
-
-static Result archive_say_damaged(const Copy *copy, Result rc, Buffer *error)
-{
-    if (rc == RESULT_DAMAGED) {
-        (void)buffer_printf(error, "%s: %s; ragno verify says more", copy->file->name,
-                            warc_reader_problem(copy->reader));
-    }
-    return rc;
-}
 
 /* The new index, and what is to be done when all is written. */
 static Result archive_finish(Copy *copy, Buffer *actions)
@@ -334,7 +317,11 @@ static Result archive_copy_file(Copy *copy, WarcEnd *end, Buffer *actions, Buffe
     while (rc == RESULT_OK && (rc = warc_reader_next(copy->reader, &record)) == RESULT_OK) {
         rc = archive_take(copy, &record);
     }
-    rc = rc == RESULT_NOT_FOUND ? RESULT_OK : archive_say_damaged(copy, rc, error);
+    rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    if (rc == RESULT_DAMAGED) {
+        (void)buffer_printf(error, "%s: %s; ragno verify says more", copy->file->name,
+                            warc_reader_problem(copy->reader));
+    }
     if (rc == RESULT_OK && copy->out != NULL) {
         rc = archive_finish(copy, actions);
         end->offset = end->file == copy->file->serial ? copy->written : end->offset;

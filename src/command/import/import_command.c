@@ -12,244 +12,6 @@
 #include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 
-static atomic_int signal_seen; /* handlers have no other way */
-
-typedef struct ImportCommand {
-    const char *directory;
-    bool quiet;
-    CheckOptions options;
-    char **files; /* of argv */
-    size_t n;
-} ImportCommand;
-
-EMBED(import_usage, "src/command/import/import_command.txt");
-
-static void import_command_note_signal(int number)
-{
-    atomic_store(&signal_seen, number);
-}
-
-/* ---- the command line ---- */
-
-/* 0, an exit status, or COMMAND_HELPED. */
-static int import_command_parse(ImportCommand *command, int argc, char **argv)
-{
-    const CommandOption rows[] = {CHECK_OPTIONS_ROWS(&command->options),
-                                  {"dir", 'd', COMMAND_TEXT, .to = &command->directory},
-                                  {"quiet", 'q', COMMAND_FLAG, .to = &command->quiet}};
-    CommandLine line = {"import", import_usage, COMMAND_ROWS(rows), .words_least = 1,
-                        .words_most = argc};
-    int status = command_line_take(&line, argc, argv);
-    command->files = line.words;
-    command->n = (size_t)line.n_words;
-    return status;
-}
-
-/* A crawl that is there goes on with its own settings, unless the command line names a file. */
-static int import_command_load_config(ImportCommand *command, Config *config)
-{
-    CheckOptions options = command->options;
-    char path[4096];
-    (void)snprintf(path, sizeof path, "%s/config.ini", command->directory);
-    if (options.file == NULL && config_file_look(path) != CONFIG_FILE_NONE) {
-        options.file = path;
-    }
-    int status = check_options_load(&options, config);
-    Buffer error = {.limit = BUFFER_NO_LIMIT};
-    Result rc = status == 0 ? config_resolve_paths(config, &error) : RESULT_OK;
-    return exit_status_tell("import", rc, &error) == 0 ? status : EXIT_USAGE;
-}
-
-/* ---- the order of files ---- */
-
-typedef struct DatedFile {
-    char *path;
-    int64_t date_us; /* of its first record that has one */
-    size_t place;
-    uint64_t size;
-} DatedFile;
-
-static int import_command_compare_files(const void *left, const void *right)
-{
-    const DatedFile *a = left;
-    const DatedFile *b = right;
-    return a->date_us != b->date_us ? (a->date_us > b->date_us) - (a->date_us < b->date_us)
-                                    : (a->place > b->place) - (a->place < b->place);
-}
-
-/* Oldest first, as they were captured: of two answers of a URL the later one must come last, as its
- * page is what the database keeps, and a revisit mostly comes behind its original. A file that
- * cannot be read has no date; it is told when its turn comes. */
-static Result sort_files(ImportCommand *command, uint64_t *total)
-{
-    DatedFile *files = calloc(command->n, sizeof *files);
-    if (files == NULL) {
-        return RESULT_MEMORY;
-    }
-    *total = 0;
-    for (size_t i = 0; i < command->n; i++) {
-        ForeignReader *reader = NULL;
-        ForeignRecord record;
-        files[i] = (DatedFile){.path = command->files[i], .place = i};
-        if (foreign_reader_open(&reader, files[i].path, (size_t)1 << 20) == RESULT_OK) {
-            if (foreign_reader_next(reader, &record) == RESULT_OK) {
-                files[i].date_us = record.date.us;
-            }
-            *total += foreign_reader_size(reader);
-        }
-        foreign_reader_close(reader);
-    }
-    qsort(files, command->n, sizeof *files, import_command_compare_files);
-    for (size_t i = 0; i < command->n; i++) {
-        command->files[i] = files[i].path;
-    }
-    free(files);
-    return RESULT_OK;
-}
-
-/* ---- the end ---- */
-
-static void tell_count(uint64_t n, const char *what)
-{
-    if (n > 0) {
-        (void)fprintf(stderr, ", %" PRIu64 " %s", n, what);
-    }
-}
-
-/* The worst of what happened: a signal, then what ended the run, then files, then records. */
-static int import_command_status_of(Result rc, int closed, const ImportCounts *counts)
-{
-    if (rc == RESULT_CLOSED) {
-        return EXIT_SIGNAL;
-    }
-    if (rc != RESULT_OK || closed != 0) {
-        (void)fprintf(stderr, "ragno import: ended: %s\n", result_name(rc));
-        return rc == RESULT_MEMORY ? EXIT_INTERNAL : EXIT_IO;
-    }
-    if (counts->unreadable > 0) {
-        return EXIT_IO;
-    }
-    return counts->damaged + counts->wrong + counts->invalid > 0 ? EXIT_DIRECTORY : 0;
-}
-
-static Result import_command_read(const ImportCommand *command, ImportRun *run)
-{
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < command->n && rc == RESULT_OK; i++) {
-        rc = import_run_file(run, command->files[i], i);
-    }
-    return rc;
-}
-
-/* Between two readings: what was not resolved in this one becomes the list of the next. How many
- * there are. is_again is set behind the first reading, from when on only orphans are taken and
- * nothing is told twice. */
-static size_t import_run_again(ImportRun *run)
-{
-    run->n_orphans -= run->n_old;
-    if (run->n_orphans > 0) {
-        memmove(run->orphans, run->orphans + run->n_old, run->n_orphans * sizeof *run->orphans);
-    }
-    run->n_old = run->n_orphans;
-    run->next_orphan = 0;
-    run->is_again = true;
-    run->done_bytes = 0;
-    return run->n_orphans;
-}
-
-/* Further readings for the revisits whose payload was not known. It takes two where one names its
- * original by id, and that stands behind it:
- *
- *   first reading    the revisit is kept as an orphan, and what it names goes into `originals`
- *   second           the original comes by: its digest is noted (resolved); behind its revisit
- *   third            the revisit knows the digest, and the archive has the payload
- *
- * Each reading must have resolved a name or taken an orphan, or the rest has no original in these
- * files. So there are at most as many readings as orphans and names, and in fact two or three. */
-static Result import_command_read_again(const ImportCommand *command, ImportRun *run)
-{
-    Result rc = RESULT_OK;
-    bool is_useful = true;
-    size_t left = import_run_again(run);
-    while (rc == RESULT_OK && is_useful && left > 0) {
-        size_t before = left;
-        run->resolved = 0;
-        rc = import_command_read(command, run);
-        left = import_run_again(run);
-        is_useful = run->resolved > 0 || left < before;
-    }
-    run->counts.orphans = left;
-    return rc;
-}
-
-static int import_command_run(ImportCommand *command, Config *config)
-{
-    Progress progress;
-    ImportRun run = {.progress = &progress, .signal = &signal_seen};
-    Result rc = sort_files(command, &run.total_bytes);
-    int status = rc == RESULT_OK
-                     ? import_store_open(&run.store, "import", command->directory, config)
-                     : EXIT_INTERNAL;
-    if (status != 0) {
-        return status;
-    }
-    /* The second signal ends the process (SA_RESETHAND), for who cannot wait for the commit. */
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = import_command_note_signal,
-                               .sa_flags = (int)SA_RESETHAND};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        (void)sigaction(signals[i], &action, NULL);
-    }
-    progress_begin(&progress, "import", "answers", isatty(STDERR_FILENO) == 1, stderr, mono_now());
-    rc = import_command_read(command, &run);
-    if (rc == RESULT_OK) {
-        rc = import_command_read_again(command, &run);
-    }
-    /* What was taken before a signal is kept: a later run finds it "not newer than what is known"
-     * and goes on behind it. */
-    if (rc == RESULT_OK || rc == RESULT_CLOSED) {
-        Result last = import_store_commit(run.store);
-        rc = result_first(last, rc);
-    }
-    progress_end(&progress);
-    import_run_destroy(&run);
-    ImportTotals totals = *import_store_totals(run.store);
-    int closed = import_store_close(run.store);
-    if (!command->quiet) {
-        (void)fprintf(stderr,
-                      "ragno import: %" PRIu64 " answers with %" PRIu64 " links of %" PRIu64
-                      " records",
-                      totals.pages, totals.links, run.counts.records);
-        tell_count(totals.known, "not newer than what is known");
-        tell_count(run.counts.confirmed, "that only confirm another");
-        tell_count(run.counts.orphans, "whose payload is not known");
-        tell_count(run.counts.invalid, "that are no answer of HTTP to a URL");
-        tell_count(run.counts.wrong, "whose digest is wrong");
-        tell_count(run.counts.damaged, "places that were damaged and passed over");
-        tell_count(totals.refused, "that have no page");
-        tell_count(totals.unruled, "robots.txt for which there was no room");
-        (void)fputc('\n', stderr);
-    }
-    return import_command_status_of(rc, closed, &run.counts);
-}
-
-int import_main(int argc, char **argv)
-{
-    ImportCommand command = {.directory = "crawl"};
-    Config config = {.options = {.specs = NULL}};
-    int status = import_command_parse(&command, argc, argv);
-    if (status == 0) {
-        status = import_command_load_config(&command, &config);
-    }
-    if (status == 0) {
-        status = import_command_run(&command, &config);
-    }
-    config_destroy(&config);
-    return status == COMMAND_HELPED ? 0 : status;
-}
-
-/* ---- Import run ---- */
-
 /* ---- Import payloads ---- */
 
 static void import_payloads_drop(ImportPayloads *payloads, ImportPayload *slot)
@@ -349,17 +111,12 @@ typedef struct ImportFile {
     uint64_t at;   /* which of its records */
 } ImportFile;
 
-static void import_run_tell(const ImportFile *file, const char *what)
-{
-    (void)fprintf(stderr, "ragno import: %s: offset %" PRIu64 ": %.*s: %s\n", file->path,
-                  file->record.offset, (int)file->record.uri.length, file->record.uri.bytes, what);
-}
-
 /* Passes over a record, which is told and counted. */
 static Result import_run_refuse(const ImportFile *file, uint64_t *count, const char *what)
 {
     ++*count;
-    import_run_tell(file, what);
+    (void)fprintf(stderr, "ragno import: %s: offset %" PRIu64 ": %.*s: %s\n", file->path,
+                  file->record.offset, (int)file->record.uri.length, file->record.uri.bytes, what);
     return RESULT_OK;
 }
 
@@ -599,7 +356,7 @@ static bool is_next_orphan(ImportFile *file)
     return is;
 }
 
-void import_run_destroy(ImportRun *run)
+static void import_run_destroy(ImportRun *run)
 {
     size_t place = 0;
     for (void *digest = map_next(&run->originals, &place); digest != NULL;
@@ -752,7 +509,8 @@ static Result import_run_read_all(ImportFile *file)
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
-Result import_run_file(ImportRun *run, const char *path, size_t number)
+/* Reads a file to its end, as far as that can be done; number: which of the files it is. */
+static Result import_run_file(ImportRun *run, const char *path, size_t number)
 {
     ImportFile file = {.run = run, .path = path, .number = number};
     buffer_init(&file.chunks, MAX_BLOCK);
@@ -784,4 +542,235 @@ done:
     buffer_destroy(&file.header);
     buffer_destroy(&file.body);
     return rc;
+}
+
+/* ---- `ragno import` ---- */
+
+static atomic_int signal_seen; /* handlers have no other way */
+
+typedef struct ImportCommand {
+    const char *directory;
+    bool quiet;
+    CheckOptions options;
+    char **files; /* of argv */
+    size_t n;
+} ImportCommand;
+
+EMBED(import_usage, "src/command/import/import_command.txt");
+
+static void import_command_note_signal(int number)
+{
+    atomic_store(&signal_seen, number);
+}
+
+/* ---- the command line ---- */
+
+/* 0, an exit status, or COMMAND_HELPED. */
+static int import_command_parse(ImportCommand *command, int argc, char **argv)
+{
+    const CommandOption rows[] = {CHECK_OPTIONS_ROWS(&command->options),
+                                  {"dir", 'd', COMMAND_TEXT, .to = &command->directory},
+                                  {"quiet", 'q', COMMAND_FLAG, .to = &command->quiet}};
+    CommandLine line = {"import", import_usage, COMMAND_ROWS(rows), .words_least = 1,
+                        .words_most = argc};
+    int status = command_line_take(&line, argc, argv);
+    command->files = line.words;
+    command->n = (size_t)line.n_words;
+    return status;
+}
+
+/* A crawl that is there goes on with its own settings, unless the command line names a file. */
+static int import_command_load_config(ImportCommand *command, Config *config)
+{
+    CheckOptions options = command->options;
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/config.ini", command->directory);
+    if (options.file == NULL && config_file_look(path) != CONFIG_FILE_NONE) {
+        options.file = path;
+    }
+    int status = check_options_load(&options, config);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
+    Result rc = status == 0 ? config_resolve_paths(config, &error) : RESULT_OK;
+    return exit_status_tell("import", rc, &error) == 0 ? status : EXIT_USAGE;
+}
+
+/* ---- the order of files ---- */
+
+typedef struct DatedFile {
+    char *path;
+    uint64_t date_us; /* of its first record that has one */
+    size_t place;
+    uint64_t size;
+} DatedFile;
+
+/* Oldest first, as they were captured: of two answers of a URL the later one must come last, as its
+ * page is what the database keeps, and a revisit mostly comes behind its original. A file that
+ * cannot be read has no date; it is told when its turn comes. */
+static Result sort_files(ImportCommand *command, uint64_t *total)
+{
+    DatedFile *files = calloc(command->n, sizeof *files);
+    if (files == NULL) {
+        return RESULT_MEMORY;
+    }
+    *total = 0;
+    for (size_t i = 0; i < command->n; i++) {
+        ForeignReader *reader = NULL;
+        ForeignRecord record;
+        files[i] = (DatedFile){.path = command->files[i], .place = i};
+        if (foreign_reader_open(&reader, files[i].path, (size_t)1 << 20) == RESULT_OK) {
+            if (foreign_reader_next(reader, &record) == RESULT_OK) {
+                files[i].date_us = record.date.us > 0 ? (uint64_t)record.date.us : 0;
+            }
+            *total += foreign_reader_size(reader);
+        }
+        foreign_reader_close(reader);
+    }
+    array_sort(files, command->n, sizeof *files, ARRAY_KEY(DatedFile, date_us),
+               ARRAY_KEY(DatedFile, place));
+    for (size_t i = 0; i < command->n; i++) {
+        command->files[i] = files[i].path;
+    }
+    free(files);
+    return RESULT_OK;
+}
+
+/* ---- the end ---- */
+
+static void tell_count(uint64_t n, const char *what)
+{
+    if (n > 0) {
+        (void)fprintf(stderr, ", %" PRIu64 " %s", n, what);
+    }
+}
+
+/* The worst of what happened: a signal, then what ended the run, then files, then records. */
+static int import_command_status_of(Result rc, int closed, const ImportCounts *counts)
+{
+    if (rc == RESULT_CLOSED) {
+        return EXIT_SIGNAL;
+    }
+    if (rc != RESULT_OK || closed != 0) {
+        (void)fprintf(stderr, "ragno import: ended: %s\n", result_name(rc));
+        return rc == RESULT_MEMORY ? EXIT_INTERNAL : EXIT_IO;
+    }
+    if (counts->unreadable > 0) {
+        return EXIT_IO;
+    }
+    return counts->damaged + counts->wrong + counts->invalid > 0 ? EXIT_DIRECTORY : 0;
+}
+
+static Result import_command_read(const ImportCommand *command, ImportRun *run)
+{
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < command->n && rc == RESULT_OK; i++) {
+        rc = import_run_file(run, command->files[i], i);
+    }
+    return rc;
+}
+
+/* Between two readings: what was not resolved in this one becomes the list of the next. How many
+ * there are. is_again is set behind the first reading, from when on only orphans are taken and
+ * nothing is told twice. */
+static size_t import_run_again(ImportRun *run)
+{
+    run->n_orphans -= run->n_old;
+    if (run->n_orphans > 0) {
+        memmove(run->orphans, run->orphans + run->n_old, run->n_orphans * sizeof *run->orphans);
+    }
+    run->n_old = run->n_orphans;
+    run->next_orphan = 0;
+    run->is_again = true;
+    run->done_bytes = 0;
+    return run->n_orphans;
+}
+
+/* Further readings for the revisits whose payload was not known. It takes two where one names its
+ * original by id, and that stands behind it:
+ *
+ *   first reading    the revisit is kept as an orphan, and what it names goes into `originals`
+ *   second           the original comes by: its digest is noted (resolved); behind its revisit
+ *   third            the revisit knows the digest, and the archive has the payload
+ *
+ * Each reading must have resolved a name or taken an orphan, or the rest has no original in these
+ * files. So there are at most as many readings as orphans and names, and in fact two or three. */
+static Result import_command_read_again(const ImportCommand *command, ImportRun *run)
+{
+    Result rc = RESULT_OK;
+    bool is_useful = true;
+    size_t left = import_run_again(run);
+    while (rc == RESULT_OK && is_useful && left > 0) {
+        size_t before = left;
+        run->resolved = 0;
+        rc = import_command_read(command, run);
+        left = import_run_again(run);
+        is_useful = run->resolved > 0 || left < before;
+    }
+    run->counts.orphans = left;
+    return rc;
+}
+
+static int import_command_run(ImportCommand *command, Config *config)
+{
+    Progress progress;
+    ImportRun run = {.progress = &progress, .signal = &signal_seen};
+    Result rc = sort_files(command, &run.total_bytes);
+    int status = rc == RESULT_OK
+                     ? import_store_open(&run.store, "import", command->directory, config)
+                     : EXIT_INTERNAL;
+    if (status != 0) {
+        return status;
+    }
+    /* The second signal ends the process (SA_RESETHAND), for who cannot wait for the commit. */
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = import_command_note_signal,
+                               .sa_flags = (int)SA_RESETHAND};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        (void)sigaction(signals[i], &action, NULL);
+    }
+    progress_begin(&progress, "import", "answers", isatty(STDERR_FILENO) == 1, stderr, mono_now());
+    rc = import_command_read(command, &run);
+    if (rc == RESULT_OK) {
+        rc = import_command_read_again(command, &run);
+    }
+    /* What was taken before a signal is kept: a later run finds it "not newer than what is known"
+     * and goes on behind it. */
+    if (rc == RESULT_OK || rc == RESULT_CLOSED) {
+        Result last = import_store_commit(run.store);
+        rc = result_first(last, rc);
+    }
+    progress_end(&progress);
+    import_run_destroy(&run);
+    ImportTotals totals = *import_store_totals(run.store);
+    int closed = import_store_close(run.store);
+    if (!command->quiet) {
+        (void)fprintf(stderr,
+                      "ragno import: %" PRIu64 " answers with %" PRIu64 " links of %" PRIu64
+                      " records",
+                      totals.pages, totals.links, run.counts.records);
+        tell_count(totals.known, "not newer than what is known");
+        tell_count(run.counts.confirmed, "that only confirm another");
+        tell_count(run.counts.orphans, "whose payload is not known");
+        tell_count(run.counts.invalid, "that are no answer of HTTP to a URL");
+        tell_count(run.counts.wrong, "whose digest is wrong");
+        tell_count(run.counts.damaged, "places that were damaged and passed over");
+        tell_count(totals.refused, "that have no page");
+        tell_count(totals.unruled, "robots.txt for which there was no room");
+        (void)fputc('\n', stderr);
+    }
+    return import_command_status_of(rc, closed, &run.counts);
+}
+
+int import_main(int argc, char **argv)
+{
+    ImportCommand command = {.directory = "crawl"};
+    Config config = {.options = {.specs = NULL}};
+    int status = import_command_parse(&command, argc, argv);
+    if (status == 0) {
+        status = import_command_load_config(&command, &config);
+    }
+    if (status == 0) {
+        status = import_command_run(&command, &config);
+    }
+    config_destroy(&config);
+    return status == COMMAND_HELPED ? 0 : status;
 }

@@ -91,7 +91,3 @@ typedef struct ImportRun {
     Map originals;      /* what orphans name: a record's id, URL and date -> WarcDigest, once met */
     uint64_t resolved;  /* met in this reading */
 } ImportRun;
-
-/* Reads a file to its end; number: which of the files it is. */
-Result import_run_file(ImportRun *run, const char *path, size_t number);
-void import_run_destroy(ImportRun *run);

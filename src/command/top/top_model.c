@@ -18,15 +18,6 @@ void top_model_destroy(TopModel *model)
     survey_result_destroy(&model->hosts);
 }
 
-static void graph_add(TopGraph *graph, double value)
-{
-    if (graph->n == TOP_HISTORY) {
-        memmove(&graph->values[0], &graph->values[1], (TOP_HISTORY - 1) * sizeof *graph->values);
-        graph->n--;
-    }
-    graph->values[graph->n++] = value;
-}
-
 #define LEAST_SECONDS 0.5 /* between two statuses for a rate: a key asks for one at once */
 
 double top_model_total(const char *status, TopCount count)
@@ -50,7 +41,12 @@ static void note_rates(TopModel *model, const char *json, MonoTime now)
         double total = top_model_total(json, i);
         if (!first) {
             graph->rate = total > graph->total ? (total - graph->total) / seconds : 0;
-            graph_add(graph, i == TOP_QUEUE ? total : graph->rate);
+            if (graph->n == TOP_HISTORY) {
+                memmove(&graph->values[0], &graph->values[1],
+                        (TOP_HISTORY - 1) * sizeof *graph->values);
+                graph->n--;
+            }
+            graph->values[graph->n++] = i == TOP_QUEUE ? total : graph->rate;
         }
         graph->total = total;
     }

@@ -275,18 +275,14 @@ static Result settle_index(Verify *verify, const WarcFile *file, const char *exp
 
 /* One index without a WARC file. */
 typedef struct Orphan {
+    Verify *verify;
     const char *file; /* the name of the index */
     bool is_moved;
     uint64_t captures;
     uint64_t lost; /* pages whose answers are nowhere else */
-} Orphan;
-
-typedef struct Walk {
-    Verify *verify;
-    Orphan *orphan;
     MDB_txn *txn;
     unsigned lines; /* in this transaction */
-} Walk;
+} Orphan;
 
 /* ---- which indices ---- */
 
@@ -338,24 +334,23 @@ static bool is_declared(const Verify *verify, const char *index)
 /* ---- what was in them ---- */
 
 /* Short transactions: a reader of hours would make a running crawl's database grow. */
-static Result next_turn(Walk *walk)
+static Result next_turn(Orphan *orphan)
 {
-    if (walk->txn != NULL && ++walk->lines % LINES_PER_TXN != 0) {
+    if (orphan->txn != NULL && ++orphan->lines % LINES_PER_TXN != 0) {
         return RESULT_OK;
     }
-    page_db_txn_abort(walk->verify->db, walk->txn);
-    walk->txn = NULL;
-    return verify_begin(walk->verify, false, &walk->txn);
+    page_db_txn_abort(orphan->verify->db, orphan->txn);
+    orphan->txn = NULL;
+    return verify_begin(orphan->verify, false, &orphan->txn);
 }
 
-static Result verify_missing_take_page(Walk *walk, WarcBytes url)
+static Result verify_missing_take_page(Orphan *orphan, WarcBytes url)
 {
     uint64_t page = 0;
-    Verify *verify = walk->verify;
-    Orphan *orphan = walk->orphan;
-    Result rc = next_turn(walk);
+    Verify *verify = orphan->verify;
+    Result rc = next_turn(orphan);
     if (rc != RESULT_OK ||
-        page_db_find(verify->db, walk->txn, url.bytes, url.length, &page) != page_db_error_ok ||
+        page_db_find(verify->db, orphan->txn, url.bytes, url.length, &page) != page_db_error_ok ||
         page >= verify->n_pages || !bits_has(verify->stored, page) ||
         bits_has(verify->captured, page)) {
         return rc;
@@ -370,7 +365,7 @@ static Result verify_missing_take_page(Walk *walk, WarcBytes url)
     return RESULT_OK;
 }
 
-static Result verify_missing_read_index(Walk *walk, FILE *file, const char *name)
+static Result verify_missing_read_index(Orphan *orphan, FILE *file, const char *name)
 {
     Buffer scratch = {.limit = BUFFER_NO_LIMIT};
     char *line = NULL;
@@ -385,11 +380,12 @@ static Result verify_missing_read_index(Walk *walk, FILE *file, const char *name
         size_t length = (size_t)n - (line[n - 1] == '\n');
         rc = cdxj_parse(warc_bytes(line, length), &scratch, &entry);
         if (rc == RESULT_INVALID) {
-            verify_problem(walk->verify, name, "line %" PRIu64 " is no line of an index", number);
+            verify_problem(orphan->verify, name, "line %" PRIu64 " is no line of an index", number);
             rc = RESULT_OK;
         } else if (rc == RESULT_OK) {
-            walk->orphan->captures++;
-            rc = walk->verify->db == NULL ? RESULT_OK : verify_missing_take_page(walk, entry.url);
+            orphan->captures++;
+            rc = orphan->verify->db == NULL ? RESULT_OK
+                                            : verify_missing_take_page(orphan, entry.url);
         }
     }
     if (rc == RESULT_OK && ferror(file)) {
@@ -403,15 +399,14 @@ static Result verify_missing_read_index(Walk *walk, FILE *file, const char *name
 static Result verify_missing_look_at(Verify *verify, const char *index, bool is_moved)
 {
     Path path;
-    Orphan orphan = {.file = index, .is_moved = is_moved};
-    Walk walk = {.verify = verify, .orphan = &orphan};
+    Orphan orphan = {.verify = verify, .file = index, .is_moved = is_moved};
     FILE *file = fopen(file_path(&path, "%s/%s", verify->warc_directory, index), "rbe");
     if (file == NULL) {
         return result_of_errno(errno);
     }
-    Result rc = verify_missing_read_index(&walk, file, index);
+    Result rc = verify_missing_read_index(&orphan, file, index);
     (void)fclose(file);
-    page_db_txn_abort(verify->db, walk.txn);
+    page_db_txn_abort(verify->db, orphan.txn);
     int stem = (int)(strlen(index) - strlen(INDEX_SUFFIX));
     if (rc == RESULT_OK && is_moved) {
         (void)fprintf(verify->options->out,
@@ -505,15 +500,6 @@ Result verify_moved(Verify *verify)
 
 /* ---- files ---- */
 
-/* Puts the committed end back to what is left of a file that was cut. */
-static Result verify_files_set_end(Verify *verify)
-{
-    MDB_txn *txn = NULL;
-    Result rc = verify_begin(verify, true, &txn);
-    return rc == RESULT_OK ? verify_end(verify, true, txn, warc_end_put(txn, &verify->committed))
-                           : rc;
-}
-
 /* Moves what follows the last whole record to NAME.damaged. The committed end goes back first: a
  * database that refers to less than there is does no harm. */
 static Result verify_files_cut_tail(Verify *verify, const WarcFile *file, uint64_t end)
@@ -523,8 +509,12 @@ static Result verify_files_cut_tail(Verify *verify, const WarcFile *file, uint64
     verify->lost_records = true;
     WarcEnd *committed = &verify->committed;
     if (verify->db != NULL && committed->file == file->serial && end < committed->offset) {
+        MDB_txn *txn = NULL;
         committed->offset = end;
-        rc = verify_files_set_end(verify);
+        rc = verify_begin(verify, true, &txn);
+        if (rc == RESULT_OK) {
+            rc = verify_end(verify, true, txn, warc_end_put(txn, committed));
+        }
     }
     if (rc != RESULT_OK) {
         return rc;
