@@ -255,7 +255,7 @@ static Result why_sentence(const Why *why, WallTime now, Buffer *out)
     case WHY_STATES:
         break;
     }
-    return buffer_append(out, "", 0);
+    return out->failed;
 }
 
 /* ---- all of it ---- */

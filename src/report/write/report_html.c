@@ -305,19 +305,18 @@ static void html_chart(void *context, const ReportChart *chart)
 static Result html_end(void *context)
 {
     ReportHtml *html = context;
-    Result rc = RESULT_MEMORY;
     switch_to(html, OPEN_NOTHING);
     report_html_put(&html->body, html->n_sections > 0 ? "</section>\n" : "");
-    /* Without memory one of the texts is short; appending to each of them once more tells. */
-    if (buffer_append_char(&html->body, '\n') == RESULT_OK &&
-        buffer_append_char(&html->contents, '\n') == RESULT_OK) {
+    Result rc = result_first(html->head.failed, html->contents.failed);
+    rc = result_first(rc, html->body.failed);
+    if (rc == RESULT_OK) {
         rc = buffer_printf(html->out,
                            "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>\n"
                            "<meta name=viewport content=\"width=device-width,initial-scale=1\">\n"
                            "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; "
                            "style-src 'unsafe-inline'\">\n"
                            "<title>Crawl report</title>\n<style>\n%s</style></head><body>\n"
-                           "<header>%s</header>\n<nav>%s</nav>\n%s"
+                           "<header>%s</header>\n<nav>%s\n</nav>\n%s\n"
                            "<footer>Made by ragno report. This file loads nothing and runs no "
                            "script.</footer>\n</body></html>\n",
                            report_style, buffer_string(&html->head), buffer_string(&html->contents),

@@ -187,8 +187,7 @@ static void text_chart(void *context, const ReportChart *chart)
 static Result text_end(void *context)
 {
     ReportText *text = context;
-    /* A text without memory is short; appending once more tells. */
-    Result rc = text->failed ? RESULT_MEMORY : buffer_append(text->out, "", 0);
+    Result rc = text->failed ? RESULT_MEMORY : text->out->failed;
     forget_rows(text);
     free(text);
     return rc;
