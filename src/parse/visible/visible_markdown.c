@@ -96,7 +96,7 @@ static void begin_line(Writer *w, bool blank)
         Box *box = &w->boxes[i];
         if (box->id == HTML_BLOCKQUOTE) {
             if (!blank || !box->is_due) {
-                put(w, blank && i + 1 == w->n_boxes ? ">" : "> ");
+                put(w, blank ? ">" : "> ");
             }
             box->is_due = box->is_due && blank;
         } else if (box->id == HTML_LI && !blank) {
