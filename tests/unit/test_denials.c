@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "rules/scope/admission.h"
+#include "rules/scope/denials.h"
 #include "unit.h"
 
 static const ScopeOptions everything = {.domains = "",

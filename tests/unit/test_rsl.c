@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "parse/robots/robots.h"
+#include "parse/usage/rsl.h"
 #include "unit.h"
 
 #define ROBOTS "User-agent: *\nLicense: /licence.xml\n"
@@ -268,7 +269,51 @@ static void of_several_licences_the_strictest_holds(void)
     CU_ASSERT_EQUAL(several_licences_deny(five, 5), USAGE_ALL); /* one is not asked for */
 }
 
-UNIT_MAIN("rsl", {"permits leave open what they list", permits_leave_open_what_they_list},
+/* "path denied/allowed @line" of each content, joined by blanks; 9: the sink refuses. */
+static Result tell_content(void *context, const char *path, size_t length,
+                           const UsageStatement *statement)
+{
+    CU_ASSERT_TRUE(statement->length <= RSL_WORDS_BYTES);
+    Result rc = buffer_printf(context, "%.*s %u/%u @%u;", (int)length, path,
+                              statement->usage.denied, statement->usage.allowed, statement->line);
+    return statement->line == 9 ? RESULT_FULL : rc;
+}
+
+static void each_content_of_ours_is_one_statement(void)
+{
+    static const struct {
+        const char *file;
+        Result result;
+        const char *told;
+    } rows[] = {
+        {NS "\n<content url='/a'><license/></content>\n<content url='" ORIGIN
+            "/b?c#d'><license/></content></rsl>",
+         RESULT_OK, "/a 0/0 @2;/b?c#d 0/0 @3;"},
+        {NS "<content url='https://other.example/'><license/></content></rsl>", RESULT_OK, ""},
+        {NS "<content url='HTTP://WWW.Example.Org'><license/></content></rsl>", RESULT_OK,
+         " 0/0 @1;"},
+        {NS "<content url='/'/></rsl>", RESULT_OK, ""},
+        {NS "<content url='/' server='https://s'/></rsl>", RESULT_OK, "/ 31/0 @1;"},
+        {NS "<content url='x'><license>" PERMITS("search") "</license></content></rsl>", RESULT_OK,
+         " 27/0 @1;"},
+        {NS "<content url='/'><license/></content>", RESULT_INVALID, "/ 0/0 @1;"},
+        {NS "\n\n\n\n\n\n\n\n<content url='/'><license/></content></rsl>", RESULT_FULL,
+         "/ 0/0 @9;"},
+        {"<rss><channel/></rss>", RESULT_INVALID, ""},
+        {"<!DOCTYPE rsl>" NS "</rsl>", RESULT_INVALID, ""},
+        {"", RESULT_INVALID, ""}};
+    RslReader reader = {.origin = ORIGIN, .user = RSL_USER_UNKNOWN};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Buffer told = {.limit = 4096};
+        CU_ASSERT_EQUAL(rsl_read(rows[i].file, strlen(rows[i].file), &reader, tell_content, &told),
+                        rows[i].result);
+        CU_ASSERT_STRING_EQUAL(buffer_string(&told), rows[i].told);
+        buffer_destroy(&told);
+    }
+}
+
+UNIT_MAIN("rsl", {"each content of ours is one statement", each_content_of_ours_is_one_statement},
+          {"permits leave open what they list", permits_leave_open_what_they_list},
           {"prohibits close what they list", prohibits_close_what_they_list},
           {"one open licence is enough", one_open_licence_is_enough},
           {"offers are not taken", offers_are_not_taken},

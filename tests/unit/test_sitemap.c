@@ -9,6 +9,7 @@
 #include "base/memory/buffer.h"
 #include "base/core/clock.h"
 #include "parse/sitemap/sitemap.h"
+#include "parse/sitemap/sitemap_xml.h"
 #include "unit.h"
 #include "zlib_fixture.h"
 
@@ -572,7 +573,32 @@ static void white_space_of_unicode_is_no_part_of_an_address(void)
     }
 }
 
-UNIT_MAIN("sitemap", {"urlsets give addresses and hints", urlsets_give_addresses_and_hints},
+static void a_root_is_known_before_the_file_is_read(void)
+{
+    static const char *const may_be[] = {"<urlset>",
+                                         "<x:SitemapIndex a='b'>",
+                                         "<?xml?><!-- <html> --><rss/",
+                                         "<!DOCTYPE rdf><a:RDF ",
+                                         "<feed\n",
+                                         "<",
+                                         "<urls",
+                                         "<!-- never ended",
+                                         "<?xml",
+                                         ""};
+    static const char *const others[] = {
+        "<html>",   "<!DOCTYPE html><html>", "<urlsets>", "<rss:x>", "<!--><svg>", "< urlset>",
+        "</urlset>"};
+    for (size_t i = 0; i < sizeof may_be / sizeof *may_be; i++) {
+        CU_ASSERT_TRUE(sitemap_xml_may_be(may_be[i], strlen(may_be[i])));
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        CU_ASSERT_FALSE(sitemap_xml_may_be(others[i], strlen(others[i])));
+    }
+}
+
+UNIT_MAIN("sitemap",
+          {"a root is known before the file is read", a_root_is_known_before_the_file_is_read},
+          {"urlsets give addresses and hints", urlsets_give_addresses_and_hints},
           {"namespaces and prefixes do not matter", namespaces_and_prefixes_do_not_matter},
           {"an index gives sitemaps", an_index_gives_sitemaps},
           {"feeds give their items", feeds_give_their_items},
