@@ -56,6 +56,8 @@ static void ingest_log_write(CrawlLog *log, const Batch *batch)
     Buffer referrer = {.limit = BUFFER_NO_LIMIT};
     Buffer original = {.limit = BUFFER_NO_LIMIT};
     Buffer near = {.limit = BUFFER_NO_LIMIT};
+    /* The steps of one page are kept for the next: pages of a batch were mostly found on the same
+     * ones. */
     DiscoverySteps steps = {.of = {{.page = 0}}};
     for (size_t i = 0; i < batch->n_pages; i++) {
         const ParsedPage *page = batch->pages[i];
@@ -131,6 +133,8 @@ Result host_places_apply(HostPlaces *places, Batch *batch)
     HostPlace place;
     Result rc = RESULT_OK;
     atomic_store(&places->is_told, false); /* what is added from here on tells anew */
+    /* Those that are added from here on stay for the next transaction; an abort takes none out, so
+     * the same ones are placed again. */
     places->n_taken = tray_count(&places->waiting);
     for (size_t i = 0; rc == RESULT_OK && i < places->n_taken; i++) {
         (void)tray_get(&places->waiting, i, &place);
@@ -159,7 +163,9 @@ typedef struct Work {
 
 /* ---- after a commit ---- */
 
-/* Hosts that are not fetched from, or not now. */
+/* Hosts that are not fetched from, or not now. What cannot be read shows as 0: these figures are
+ * for people, and a database that is broken says so at the next commit. The closed ones are
+ * counted, which is a walk, only when every host with work waits. */
 static void publish_trouble(IngestWriter *writer, MDB_txn *txn, uint64_t hosts_with_work)
 {
     Stats *stats = writer->stats;
@@ -256,6 +262,7 @@ static void note_yield(IngestWriter *writer, const Batch *batch)
     }
 }
 
+/* Only this thread raises, others read; so two steps are enough. */
 static void raise_to(_Atomic uint64_t *most, uint64_t value)
 {
     if (value > stats_get(most)) {
@@ -268,7 +275,13 @@ static uint64_t us_since(MonoTime start)
     return (uint64_t)(mono_now().ns - start.ns) / 1000;
 }
 
-/* After a commit: everybody who waits for it. */
+/* After a commit: everybody who waits for it. The order:
+ *
+ *   totals of the writer     what the next batch begins with
+ *   archive                  its records count from here on
+ *   counters                 before the notice: who hears of it may look at them
+ *   crawl.log, trap patterns the batch is still there, whose strings they need
+ *   the notice               last: the distributor may hand out URLs that this commit brought */
 static void ingest_writer_tell(IngestWriter *writer, const Batch *batch)
 {
     CommitNotice *notice = batch_notice(batch);
@@ -304,6 +317,8 @@ static Result run_chore(IngestWriter *writer, Batch *batch, const IngestChore *c
 {
     MonoTime start = mono_now();
     int64_t cpu_ns = cpu_thread_ns();
+    /* A chore that rides with results gets little time, since these wait for it; one that is alone
+     * gets more, and results that come meanwhile wait. */
     int64_t most_ms = batch->n_pages > 0 ? INGEST_RIDE_MS : INGEST_CHORE_MS;
     Result rc = chore->run(chore->context, batch, mono_add_ms(start, most_ms));
     raise_to(&writer->stats->chore_cpu_max_us, (uint64_t)(cpu_thread_ns() - cpu_ns) / 1000);
@@ -313,6 +328,8 @@ static Result run_chore(IngestWriter *writer, Batch *batch, const IngestChore *c
     return rc;
 }
 
+/* Hosts before pages: a page's host must be in its group when its links are judged. The chore is
+ * last, as it may use up the time. */
 static Result ingest_writer_apply(IngestWriter *writer, Batch *batch, const IngestChore *chore)
 {
     Result rc = batch->n_pages > 0 ? host_places_apply(&writer->places, batch) : RESULT_OK;
@@ -344,6 +361,7 @@ void ingest_writer_change(IngestWriter *writer, const Config *config)
 
 static Result begin_batch(IngestWriter *writer, Batch *batch, const Work *work, MDB_txn *txn)
 {
+    /* One configuration for the whole of a batch, also when it is changed meanwhile. */
     mutex_lock(&writer->live_mutex);
     writer->options.config = writer->live;
     mutex_unlock(&writer->live_mutex);
@@ -457,6 +475,8 @@ static Result commit_once(IngestWriter *writer, const Work *work)
         thread_step("committing");
         rc = page_db_result(page_db_txn_commit(writer->store.db, txn));
     }
+    /* Sieve and cluster hear of both ends before anybody else: what they wrote is in this
+     * transaction. */
     ingest_writer_settle(writer, &batch, rc == RESULT_OK);
     if (rc == RESULT_OK) {
         ingest_writer_tell(writer, &batch);
@@ -467,6 +487,7 @@ static Result commit_once(IngestWriter *writer, const Work *work)
         }
     }
     batch_destroy(&batch);
+    /* Behind the batch: nothing of it is there any more. */
     if (work->chore != NULL && work->chore->ended != NULL) {
         work->chore->ended(work->chore->context, rc);
     }
@@ -476,7 +497,8 @@ static Result commit_once(IngestWriter *writer, const Work *work)
 
 /* ---- until it is committed ---- */
 
-/* Waits a moment for room on the disk; false when the batch is to be abandoned. */
+/* Waits a moment for room on the disk; false when the batch is to be abandoned. A stop does so: a
+ * full disk must not keep a crawl from ending. */
 static bool wait_for_room(IngestWriter *writer)
 {
     MonoTime until = mono_add_ms(mono_now(), STUCK_RETRY_MS);
@@ -500,7 +522,16 @@ static bool map_is_full(IngestWriter *writer)
            info.me_mapsize - (info.me_last_pgno + 1) * stat.ms_psize < MAP_ROOM_BYTES;
 }
 
-/* Until the pages (and the piece of a chore) are committed or given up. */
+/* Until the pages (and the piece of a chore) are committed or given up:
+ *
+ *   committed            OK
+ *   the map is full      it grows, and at once again
+ *   full, no memory      `stuck` is told once; every STUCK_RETRY_MS again, until it works or an
+ *                        operator's stop gives it up
+ *   anything else        given up: another try cannot help
+ *
+ * The same work is tried each time. Totals and lists of a failed try go back
+ * (ingest_writer_settle), so no page counts twice. */
 static Result commit_patiently(IngestWriter *writer, const Work *work)
 {
     Result rc = commit_once(writer, work);
@@ -548,6 +579,8 @@ void ingest_writer_commit(IngestWriter *writer, ParsedPage **pages, size_t n_pag
         if (!writer->dead && writer->store.archive != NULL) {
             archive_freeze(writer->store.archive);
         }
+        /* A later batch must not be committed when this one was not: its WARC records would stand
+         * behind bytes that the next start cuts off. */
         writer->dead = true;
         LOG_WARN("ingest", "results dropped, their URLs stay scheduled", "results=%zu", n_pages);
     }
@@ -585,6 +618,8 @@ Result ingest_writer_init(IngestWriter *writer, const IngestOptions *options,
                 rc = ingest_kept_read(txn, store->crawl, (IngestKept)i, records[i]);
             }
         }
+        /* Before there is a thread: the line of status and the limits begin with what earlier runs
+         * have done. */
         ingest_writer_publish_one(writer, txn);
         page_db_txn_abort(store->db, txn);
     }
@@ -617,6 +652,8 @@ Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, const ch
     if (page_db_txn_begin(writer->store.db, false, &txn) != 0) {
         return RESULT_IO;
     }
+    /* A batch without pages: seeds take the way of links. It is tried once; who gave them is
+     * told. */
     Result rc = batch_init(&batch, &writer->options, &writer->store, writer->log, &writer->totals,
                            txn, NULL, 0);
     batch.admission = admission_of_now(writer);

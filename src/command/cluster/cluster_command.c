@@ -31,7 +31,8 @@ typedef struct Sums {
     unsigned moving; /* slots */
 } Sums;
 
-/* The number behind "name=" in an agent's words. */
+/* The number behind "name=" in an agent's words; 0 when there is none, as with an agent of another
+ * version. */
 static unsigned long long field(const char *text, const char *name)
 {
     size_t length = strlen(name);
@@ -55,6 +56,7 @@ static void print_agent(ClusterClient *client, const ClusterTable *table, uint16
     if (share.leaving + share.coming > 0) {
         (void)fprintf(out, "leaving=%u coming=%u ", share.leaving, share.coming);
     }
+    /* An agent that answers runs, whatever its record says; a record is only what it last wrote. */
     if (cluster_client_ask(client, agent, &text) == RESULT_OK) {
         const char *words = buffer_string(&text);
         sums->running++;
@@ -83,6 +85,8 @@ static Result cluster_report_print_all(ClusterClient *client, FILE *out, Buffer 
     uint64_t revision = 0;
     Sums sums = {.running = 0};
     Result rc = cluster_client_table(client, &table, &revision, error);
+    /* One after the other: an agent that is away costs the time-out of a question, all others
+     * nothing. */
     for (uint32_t i = 0; rc == RESULT_OK && i < table.n_agents; i++) {
         print_agent(client, &table, (uint16_t)i, &sums, out);
     }
@@ -108,6 +112,7 @@ int cluster_status(const Config *config, const char *command)
     }
     cluster_client_close(&client);
     (void)exit_status_tell(command, rc, &error);
+    /* That there is no such cluster is an answer; that nobody answers is not. */
     if (rc != RESULT_OK) {
         return rc == RESULT_NOT_FOUND ? EXIT_NEGATIVE : EXIT_NETWORK;
     }
@@ -131,6 +136,16 @@ typedef struct ClusterWords {
 
 #define TRIES 5u /* others may change the table at the same time */
 
+/* One change of the table, again and again until it is nobody else's at the same time:
+ *
+ *   change_once: read the table and its revision; ask all agents; change it here; put it, if the
+ *                revision is still that one
+ *     RESULT_OK       told to the operator; the agents do the rest
+ *     RESULT_EXISTS   somebody else has changed it: begin again, TRIES times at most
+ *     others          nothing was changed; `error` has the sentence
+ *
+ * The table that is put is always one that was read whole, so a change that is lost in a race is
+ * never put over another one. */
 typedef struct Move {
     ClusterClient client;
     ClusterTable table;
@@ -159,7 +174,9 @@ static Result cluster_moves_refuse(const Move *move, const char *format, ...)
 
 /* ---- what is there ---- */
 
-/* Who runs; and whether the server's table is the newest that agents know. */
+/* Who runs; and whether the server's table is the newest that agents know. A server that was
+ * restored from an old copy has an old table: a change of it would have an epoch that agents have
+ * seen already with another content, and they would grant nothing any more (TABLE_TWO). */
 static Result look_at_agents(Move *move)
 {
     Buffer text = {.limit = 65536};
@@ -188,6 +205,8 @@ static Result read_agent(const Move *move, const char *word, uint16_t *agent)
 {
     char *end = NULL;
     unsigned long number = strtoul(word, &end, 10);
+    /* strtoul takes a sign and white space in front of digits, so the first byte is looked at,
+     * too. */
     if (*word < '0' || *word > '9' || *end != '\0') {
         return cluster_moves_refuse(move, "expected the number of an agent, not '%s'", word);
     }
@@ -199,7 +218,8 @@ static Result read_agent(const Move *move, const char *word, uint16_t *agent)
     return RESULT_OK;
 }
 
-/* An agent that is to give slots away must be there to do it. */
+/* An agent that is to give slots away must be there to do it: its pages and queues are on its
+ * disk. Those that a drain gives them to may be away (warn_of_away). */
 static Result check_giver(const Move *move, uint16_t agent)
 {
     return move->runs[agent]
@@ -211,6 +231,8 @@ static Result check_giver(const Move *move, uint16_t agent)
                      (unsigned)agent, (unsigned)agent);
 }
 
+/* Behind the change, which is made all the same: it waits for these agents and needs no one's
+ * help. */
 static void warn_of_away(const Move *move, bool takers)
 {
     for (uint32_t i = 0; i < move->table.n_agents; i++) {
@@ -231,6 +253,9 @@ static Result cluster_moves_add(Move *move)
     return rc == RESULT_LIMIT ? cluster_moves_refuse(move, "there can be no more agents") : rc;
 }
 
+/* Three refusals that a table cannot tell by a code: slots that are still on their way to the agent
+ * would come back to one that is empty, a second drain has nothing to do, and an agent without
+ * slots has nothing to give. */
 static Result drain(Move *move)
 {
     unsigned agent = move->agent;
@@ -260,9 +285,12 @@ static Result drain(Move *move)
 
 static Result move_host(Move *move)
 {
+    /* A host cannot be moved alone, only with its slot; the operator is told which agent had it. */
     unsigned slot = slot_of_host(move->host, strlen(move->host));
     unsigned owner = cluster_table_owner(&move->table, slot);
     move->agent = (uint16_t)owner;
+    /* When the slot is there already the table says so (RESULT_NOT_FOUND), and nobody has to
+     * give. */
     if (owner != move->to && check_giver(move, move->agent) != RESULT_OK) {
         return RESULT_INVALID;
     }
@@ -309,6 +337,8 @@ static Result cluster_moves_move_some(Move *move)
 
 static Result restore(Move *move)
 {
+    /* A life begins with each restore; `claimed` is the life that a directory has taken. While it
+     * is behind, the agent may be started with an empty directory. */
     const ClusterAgent *agent = &move->table.agents[move->agent];
     if (move->runs[move->agent]) {
         return cluster_moves_refuse(move,
@@ -323,7 +353,8 @@ static Result restore(Move *move)
     return cluster_table_restore(&move->table, move->agent);
 }
 
-/* Arbitration alone: its hosts stay with it. */
+/* Arbitration alone: its hosts stay with it. Only one that is away is unseated: what it has granted
+ * runs out by itself then, and nobody grants the same address twice. */
 static Result cluster_moves_seat(Move *move)
 {
     bool seated = strcmp(move->command, "seat") == 0;
@@ -382,6 +413,7 @@ static Result change_once(Move *move, const ClusterChange *change)
     }
     rc = cluster_table_write(&move->table, &bytes);
     if (rc == RESULT_OK) {
+        /* By the revision that was read: RESULT_EXISTS when the server has a newer one. */
         rc = cluster_client_put(&move->client, TABLE_KEY, &bytes, revision, move->error);
     }
     buffer_destroy(&bytes);
@@ -419,6 +451,8 @@ static int cluster_moves_change(Move *move, const Config *config, const ClusterC
 {
     Result rc = cluster_client_open(&move->client, config, move->error);
     unsigned tries = 0;
+    /* The exit status tells a script whether to try again: the network or the server, or a change
+     * that cannot be made. */
     bool network = rc != RESULT_OK;
     while (rc == RESULT_OK) {
         rc = change_once(move, change);
@@ -442,7 +476,9 @@ static int cluster_moves_change(Move *move, const Config *config, const ClusterC
 
 /* ---- words ---- */
 
-/* "200" or "www.example.org" or "https://www.example.org/". */
+/* "200" or "www.example.org" or "https://www.example.org/". A number wants --from, a host must
+ * not have it: the host says where it is. It is spelled as the crawler spells hosts
+ * (url_parse_word), as its slot follows from the spelling. */
 static bool read_what(Move *move, const char *what)
 {
     char *end = NULL;
@@ -462,6 +498,8 @@ static bool read_what(Move *move, const char *what)
     return good && *move->host != '\0';
 }
 
+/* Words that a change does not know are refused, not passed over: "drain 3 --to 5" would otherwise
+ * do something else than it says. */
 static bool cluster_moves_read_words(Move *move, const ClusterChange *change)
 {
     const ClusterWords *words = move->words;
@@ -518,7 +556,9 @@ static bool cluster_command_take_word(int argc, char **argv, int *i, ClusterWord
     return false;
 }
 
-/* A table is put only where none is. */
+/* A table is put only where none is: looked up first, for the sentence, and put with revision 0, so
+ * that of two who do it at once one fails. The digest of the list of registered domains goes into
+ * it: agents with another list would disagree about whose host a host is. */
 static Result init_cluster(const Config *config, uint32_t agents, Buffer *error)
 {
     ClusterClient client;
@@ -579,10 +619,12 @@ static int init_main(const Config *config, const ClusterWords *words)
     char *end = NULL;
     const char *word = words->agents;
     unsigned long agents = word == NULL ? 0 : strtoul(word, &end, 10);
+    /* Each agent has a slot at least. */
     if (agents < 1 || agents > SLOT_COUNT || *end != '\0') {
         (void)fputs(cluster_usage, stderr);
         return EXIT_USAGE;
     }
+    /* --write makes keys and a configuration for the server, and needs no server. */
     Result rc = words->directory == NULL
                     ? init_cluster(config, (uint32_t)agents, &error)
                     : cluster_accounts_write(config, (uint32_t)agents, words->directory, &error);

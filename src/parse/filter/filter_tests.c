@@ -36,7 +36,8 @@ static inline FilterPart filter_part_query(const Url *url)
     return (FilterPart){url->href + start, url->length - start};
 }
 
-/* What follows the last dot of the last segment; empty when there is none. */
+/* What follows the last dot of the last segment; empty when there is none. A segment that ends with
+ * a dot has the empty extension, as one without. */
 static inline FilterPart filter_part_extension(const Url *url)
 {
     FilterPart path = filter_part_path(url);
@@ -50,13 +51,16 @@ static inline FilterPart filter_part_extension(const Url *url)
     return (FilterPart){path.text, 0};
 }
 
-/* "text/html" of "text/html; charset=utf-8". */
+/* "text/html" of "text/html; charset=utf-8". A comma ends it, too: some servers send the field
+ * twice, and it arrives as one. */
 static inline FilterPart filter_part_mime(const char *content_type)
 {
     content_type += strspn(content_type, " \t");
     return (FilterPart){content_type, strcspn(content_type, "; \t,")};
 }
 
+/* Arguments were normalised when the filter was compiled (FilterAtomType.arguments: lower case, a
+ * host as URLs have it), so a comparison of bytes is enough wherever the part is normal as well. */
 static inline bool filter_part_equals(FilterPart part, const FilterItem *item)
 {
     return part.length == item->length && memcmp(part.text, item->text, part.length) == 0;
@@ -136,6 +140,9 @@ Result filter_scratch_new(FilterScratch **scratch)
     }
     made->match = pcre2_match_data_create(1, NULL);
     made->context = pcre2_match_context_create(NULL);
+    /* Expressions are the operator's, but texts are the web's: one page can make a harmless looking
+     * one backtrack for hours. The limits hold for each match, the stack of JIT code for its
+     * depth. */
     made->stack = pcre2_jit_stack_create(JIT_STACK_FIRST, JIT_STACK_MOST, NULL);
     if (made->match == NULL || made->context == NULL) {
         filter_scratch_delete(made);
@@ -170,7 +177,9 @@ Result filter_regex_compile(FilterAtom *atom, char message[FILTER_REGEX_MESSAGE_
                             size_t *offset)
 {
     const FilterItem *item = &atom->items[0];
+    /* Bytes, never UTF: pages are in any encoding, and an invalid sequence would fail the match. */
     uint32_t options = PCRE2_NEVER_UTF | PCRE2_NEVER_BACKSLASH_C;
+    /* "All of it matches" is BUbiNG's meaning; the other kind of atom searches. */
     if (atom->type->arguments == FILTER_REGEX) {
         options |= PCRE2_ANCHORED | PCRE2_ENDANCHORED;
     }
@@ -190,7 +199,8 @@ Result filter_regex_compile(FilterAtom *atom, char message[FILTER_REGEX_MESSAGE_
     return RESULT_OK;
 }
 
-/* Whether the regular expression of an atom matches. */
+/* Whether the regular expression of an atom matches. A match that was given up is no match; whoever
+ * runs the filters tells how many there were (filter_scratch_given_up). */
 static bool filter_regex_matches(const FilterAtom *atom, const char *text, size_t length,
                                  FilterScratch *scratch)
 {
@@ -202,7 +212,14 @@ static bool filter_regex_matches(const FilterAtom *atom, const char *text, size_
     return rc >= 0;
 }
 
-/* Not every test needs every parameter. */
+/* Not every test needs every parameter. What may be missing of the input:
+ *
+ *   source                   a seed: no page links to it
+ *   status, type, body       the fetch has not been made, or has failed
+ *   digest, text, title      they are asked for too early
+ *
+ * A test of something that is missing is false. "not SameHost" is therefore true of a seed. The
+ * flags in the table of atoms (needs) refuse at the start what a hook can never have. */
 #define FILTER_TEST(name)                                                                          \
     static bool filter_test_##name(const FilterAtom *atom __attribute__((unused)),                 \
                                    const FilterInput *input __attribute__((unused)),               \
@@ -274,12 +291,14 @@ FILTER_TEST(same_registered_domain)
     return a.length == b.length && memcmp(a.name, b.name, a.length) == 0;
 }
 
+/* The scheme stands at the front of href; URLs have one of two. */
 FILTER_TEST(scheme_equals)
 {
     FilterPart scheme = {input->url->href, input->url->https ? 5 : 4};
     return filter_part_any(atom, scheme, filter_part_equals);
 }
 
+/* The port in force, also when the URL does not name it. */
 FILTER_TEST(port_is)
 {
     return filter_any_range(atom, input->url->port);
@@ -323,6 +342,7 @@ FILTER_TEST(path_depth_below)
     return trap_path_depth(path.text, path.length) < atom->items[0].low;
 }
 
+/* A path has TRAP_MAX_SEGMENTS segments that are looked at, and so no more repetitions. */
 FILTER_TEST(duplicate_segments_below)
 {
     FilterPart path = filter_part_path(input->url);
@@ -346,7 +366,8 @@ FILTER_TEST(query_contains)
     return filter_part_any(atom, filter_part_query(input->url), filter_part_contains);
 }
 
-/* Whether part is text once "+" and %XX are decoded. */
+/* Whether part is text once "+" and %XX are decoded. Byte by byte against the argument, so nothing
+ * is copied. A "%" without two digits stands for itself. */
 static bool decodes_to(FilterPart part, const FilterItem *item)
 {
     size_t n = 0;
@@ -367,7 +388,8 @@ static bool decodes_to(FilterPart part, const FilterItem *item)
     return n == item->length;
 }
 
-/* The next "name=value" of a query; false at its end. */
+/* The next "name=value" of a query; false at its end. "a" without "=" has an empty value; nothing
+ * between two "&" is passed over. */
 static bool next_parameter(FilterPart *query, FilterPart *name, FilterPart *value)
 {
     while (query->length > 0) {
@@ -407,6 +429,8 @@ FILTER_TEST(parameter_is)
     FilterPart name;
     FilterPart value;
     while (next_parameter(&query, &name, &value)) {
+        /* One parameter of that name with one of the values is enough, also when another one has
+         * another value. */
         for (size_t i = 1; i < atom->n_items && decodes_to(name, &atom->items[0]); i++) {
             if (decodes_to(value, &atom->items[i])) {
                 return true;
@@ -478,6 +502,7 @@ FILTER_TEST(size_below)
     return input->has_body && input->body_length < atom->items[0].low;
 }
 
+/* A text of any single-byte or UTF-8 encoding has no zero byte; two may be an accident. */
 FILTER_TEST(is_probably_binary)
 {
     const size_t looked_at = 1000;
@@ -513,6 +538,7 @@ FILTER_TEST(title_matches)
            filter_regex_matches(atom, input->title, strlen(input->title), scratch);
 }
 
+/* "sha1:..." as a WARC record has it; the argument is the digits alone. */
 FILTER_TEST(digest_equals)
 {
     if (input->digest == NULL) {
@@ -534,6 +560,7 @@ FILTER_TEST(usage_denied)
     return false;
 }
 
+/* What was not read may deny everything, so a page that was not fetched is refused (5288a3c7). */
 FILTER_TEST(usage)
 {
     return !input->is_unread && !filter_test_usage_denied(atom, input, scratch);
@@ -541,6 +568,8 @@ FILTER_TEST(usage)
 
 /* ---- The table of atoms ---- */
 
+/* Short names for the rows below alone: `words` is what the help calls the argument, `needs` what
+ * the hook must have. */
 #define NOTHING  0
 #define SOURCE   FILTER_HAS_SOURCE
 #define RESPONSE FILTER_HAS_RESPONSE

@@ -17,6 +17,15 @@
  * (upper-case hosts, default ports, escapes, inner dot segments, backslashes, white space) is left
  * to the states of the standard. */
 
+/* How the two ways divide the work (url_parse_in_document):
+ *
+ *   url_fast_parse       normal form     "http://", "https://", "//host", "/path", "?q", "#f",
+ * "a/b" |  false: not sure url_parse_standard   anything        clean -> scheme -> authority ->
+ * host -> port -> path -> query
+ *
+ * The first may say false as often as it likes; what it accepts must be what the second one makes
+ * of it (tests/fuzz/fuzz_url.c compares them). It writes nothing into `out` before it is sure but
+ * offsets, which the second one sets anew. */
 typedef struct Pieces {
     const char *kept; /* of base's href, from its start */
     size_t n_kept;
@@ -24,7 +33,8 @@ typedef struct Pieces {
     const char *end;  /* of the input */
 } Pieces;
 
-/* Whether the segment at p is, or could be, a dot segment. */
+/* Whether the segment at p is, or could be, a dot segment: ".", "..", and either with "%2e", which
+ * is said of anything that begins so. Names like ".well-known" and "..a" are none. */
 static bool is_dotted(const char *p, const char *end)
 {
     if (p == end) {
@@ -75,7 +85,9 @@ static const char *scan_query(const char *p, const char *end)
     return p == end || *p == '#' ? p : NULL;
 }
 
-/* Scans a host that is no number and needs no mapping; NULL when it may be anything else. */
+/* Scans a host that is no number and needs no mapping; NULL when it may be anything else. The
+ * last label decides: one that begins with a digit may make the whole an IPv4 address
+ * ("0x7f.1"), which the standard rewrites. */
 static const char *scan_host(const char *p, const char *end)
 {
     const char *start = p;
@@ -90,7 +102,8 @@ static const char *scan_host(const char *p, const char *end)
     return plain ? p : NULL;
 }
 
-/* Scans ":81" in normal form; NULL when it is not, or is the scheme's own port. */
+/* Scans ":81" in normal form; NULL when it is not, or is the scheme's own port, which is not
+ * written. A leading zero would be dropped, and an empty port with its colon. */
 static const char *scan_port(const char *p, const char *end, uint16_t *port)
 {
     unsigned value = 0;
@@ -114,6 +127,7 @@ static bool url_fast_finish(Url *out, const Pieces *pieces, const char *path_end
 {
     size_t n_path = (size_t)(path_end - pieces->rest);
     size_t n_query = (size_t)(query_end - path_end);
+    /* One more, for the slash that may be missing. */
     size_t length = pieces->n_kept + n_path + 1 + n_query;
     if (length > URL_MAX_BYTES || url_reserve(out, length) != RESULT_OK) {
         return false;
@@ -160,13 +174,16 @@ static bool parse_absolute(Url *out, const Pieces *pieces, const char *host, boo
     }
     out->https = https;
     out->port = port;
+    /* Offsets into what url_fast_finish puts together: `rest` begins behind what is kept of
+     * base. */
     out->host_start = (uint32_t)(pieces->n_kept + (size_t)(host - pieces->rest));
     out->host_end = (uint32_t)(pieces->n_kept + (size_t)(host_end - pieces->rest));
     out->path_start = (uint32_t)(pieces->n_kept + (size_t)(authority_end - pieces->rest));
     return url_fast_finish(out, pieces, p, query_end);
 }
 
-/* Length of base's href up to and including the last slash of its path before upto. */
+/* Length of base's href up to and including the last slash of its path before upto. It ends,
+ * because a path begins with a slash (invariant 3 of url.h). */
 static uint32_t directory(const Url *base, uint32_t upto)
 {
     while (base->href[upto - 1] != '/') {
@@ -175,7 +192,8 @@ static uint32_t directory(const Url *base, uint32_t upto)
     return upto;
 }
 
-/* "./" and "../" at the start of a relative path: shortens what is kept of base. */
+/* "./" and "../" at the start of a relative path: shortens what is kept of base. At the root ".."
+ * leads nowhere else. */
 static void climb(Pieces *pieces, const Url *base)
 {
     uint32_t kept = directory(base, base->query_start);
@@ -194,7 +212,7 @@ static void climb(Pieces *pieces, const Url *base)
     pieces->n_kept = kept;
 }
 
-/* A scheme would end with a ":" in the first segment. */
+/* A scheme would end with a ":" in the first segment. Also "a:b" without slashes has one. */
 static bool may_have_scheme(const char *p, const char *end)
 {
     while (p < end && (url_class_of(*p) & URL_SCHEME) != 0) {
@@ -207,6 +225,7 @@ static bool url_fast_parse_relative(Url *out, const Url *base, Pieces *pieces)
 {
     const char *p = pieces->rest;
     const char *end = pieces->end;
+    /* An empty reference is base without its fragment, as "#" is. */
     char first = p < end ? *p : '#';
     if (first == '/') {
         pieces->n_kept = base->path_start;
@@ -231,6 +250,7 @@ static bool url_fast_parse_relative(Url *out, const Url *base, Pieces *pieces)
     out->host_end = base->host_end;
     out->path_start = base->path_start;
     bool done = url_fast_finish(out, pieces, p, query_end);
+    /* All of base was kept, so its query begins where it did there. */
     if (done && first == '#') {
         out->query_start = base->query_start;
     }
@@ -257,6 +277,7 @@ bool url_fast_parse(Url *out, const Url *base, const char *input, size_t length)
         pieces.n_kept = base->https ? 6 : 5; /* "https:" */
         return parse_absolute(out, &pieces, input + 2, base->https);
     }
+    /* A backslash is a slash, so this is "//host". */
     if (length > 1 && input[0] == '/' && input[1] == '\\') {
         return false;
     }
@@ -265,6 +286,8 @@ bool url_fast_parse(Url *out, const Url *base, const char *input, size_t length)
 
 /* ---- The states of the URL standard, in order ---- */
 
+/* What is written into `out` is looked at again by the checks of a host and by pop_segment only;
+ * so a pass over the input is all. */
 typedef struct Parser {
     const char *p;   /* next byte */
     const char *end; /* of the input, which has no tabs, newlines, or bad UTF-8 */
@@ -310,6 +333,7 @@ static Result append_port(Url *out, const char *p, const char *end)
             return RESULT_INVALID;
         }
         port = port * 10 + (unsigned)(*p - '0');
+        /* At each digit, so that no number of them overflows. */
         if (port > 65535) {
             return RESULT_INVALID;
         }
@@ -328,7 +352,9 @@ static Result append_port(Url *out, const char *p, const char *end)
     return url_append(out, text + n, sizeof text - n);
 }
 
-/* Authority, host and port states. */
+/* Authority, host and port states. The authority ends at the first slash, backslash, "?" or "#",
+ * whatever stands before it; of several "@" the last one ends the user's information, or
+ * "http://a@b@c/" would lead to two hosts. */
 static Result url_standard_append_authority(Parser *parser)
 {
     Url *out = parser->out;
@@ -362,6 +388,7 @@ static Result url_standard_append_authority(Parser *parser)
         }
     }
     const char *host_end = p;
+    /* "http://:80/" and "http://?q" have none. */
     if (host_end == start) {
         return RESULT_INVALID;
     }
@@ -389,7 +416,8 @@ static Result copy_authority(Parser *parser)
     return url_append(out, base->href, base->path_start);
 }
 
-/* 1 for a single-dot segment, 2 for a double-dot segment, else 0; a dot may be written %2e. */
+/* 1 for a single-dot segment, 2 for a double-dot segment, else 0; a dot may be written %2e in
+ * either case, and each of two by itself. */
 static int count_dots(const char *p, const char *end)
 {
     int dots = 0;
@@ -431,6 +459,7 @@ static Result url_standard_append_path(Parser *parser)
             p++;
         }
         parser->p = p;
+        /* "a/.." and "a/." end with a slash: the last segment is empty then. */
         bool last = p == parser->end || !is_slash(*p);
         int dots = count_dots(start, p);
         Result rc = RESULT_OK;
@@ -474,13 +503,15 @@ static Result url_standard_append_query(Parser *parser)
     if (rc != RESULT_OK) {
         return rc;
     }
+    /* The one part that depends on the document: a browser sends the query in its encoding. */
     if (url_legacy_applies(parser->encoding)) {
         return url_legacy_append(out, start, length, parser->encoding);
     }
     return url_encode_append(out, start, length, URL_QUERY_SAFE);
 }
 
-/* Special authority ignore slashes state, and all that follows. */
+/* Special authority ignore slashes state, and all that follows. Any number of slashes: "http:/a",
+ * "http:a" and "http:////a" are all "http://a/" in a browser. */
 static Result parse_from_authority(Parser *parser, bool https)
 {
     while (parser->p < parser->end && is_slash(*parser->p)) {
@@ -518,6 +549,8 @@ static Result url_standard_parse_relative(Parser *parser)
         rc = append_path_from_root(parser);
         return rc == RESULT_OK ? url_standard_append_query(parser) : rc;
     }
+    /* What is kept of base: all but the fragment for "#", path without query for "?" and for a
+     * path, whose last segment is replaced. */
     uint32_t upto = first == '#' ? base->length : base->query_start;
     rc = url_append(parser->out, base->href + base->path_start, upto - base->path_start);
     if (rc != RESULT_OK) {
@@ -553,7 +586,8 @@ static bool scheme_is(const char *scheme, size_t length, const char *name)
     return length == n && strncasecmp(scheme, name, n) == 0;
 }
 
-/* Scheme start, scheme and no scheme states. */
+/* Scheme start, scheme and no scheme states. "http:x" without slashes is relative to a base of the
+ * same scheme, and absolute without one; old pages have such links. */
 static Result parse_clean(Parser *parser)
 {
     size_t n = scan_scheme(parser->p, parser->end);
@@ -580,6 +614,8 @@ Result url_parse_standard(Url *out, const Url *base, const char *input, size_t l
         return RESULT_LIMIT;
     }
     const char *end = input + length;
+    /* C0 controls and blanks at both ends go before anything else. Tabs and newlines within are
+     * dropped by url_encode_clean. */
     while (input < end && (unsigned char)*input <= ' ') {
         input++;
     }
@@ -588,6 +624,7 @@ Result url_parse_standard(Url *out, const Url *base, const char *input, size_t l
     }
     char *copy = NULL;
     if (input < end && !url_encode_is_clean(input, (size_t)(end - input))) {
+        /* An invalid byte becomes U+FFFD, three bytes. */
         copy = malloc((size_t)(end - input) * 3);
         if (copy == NULL) {
             return RESULT_MEMORY;
@@ -597,6 +634,7 @@ Result url_parse_standard(Url *out, const Url *base, const char *input, size_t l
     }
     Parser parser = {.p = input, .end = end, .base = base, .out = out, .encoding = encoding};
     Result rc = parse_clean(&parser);
+    /* Escapes may have made it three times as long as the input. */
     if (rc == RESULT_OK && out->length > URL_MAX_BYTES) {
         rc = RESULT_LIMIT;
     }
