@@ -150,7 +150,6 @@ static inline void lease_world_take_news(void *context, const LeaseNotice *news)
 static inline void lease_world_use(LeaseWorld *world, LeaseWorldAgent *agent, uint32_t number)
 {
     LeaseWorldUse *use = &agent->uses[number];
-    IpAddress address = lease_world_address(number);
     MonoTime now = world->now;
     if (use->busy && !mono_before(now, use->fetch_end)) {
         use->busy = false;
@@ -162,6 +161,7 @@ static inline void lease_world_use(LeaseWorld *world, LeaseWorldAgent *agent, ui
         return;
     }
     if (use->asked && use->gives_back) {
+        IpAddress address = lease_world_address(number);
         use->asked = use->held = use->gives_back = false;
         lease_holder_release(agent->holder, &address, use->next, now);
     }
@@ -169,6 +169,7 @@ static inline void lease_world_use(LeaseWorld *world, LeaseWorldAgent *agent, ui
         return;
     }
     if (!use->asked) {
+        IpAddress address = lease_world_address(number);
         use->asked = true;
         use->held = use->gives_back = false;
         use->ticket = ++agent->tickets;
@@ -191,10 +192,13 @@ static inline void lease_world_use(LeaseWorld *world, LeaseWorldAgent *agent, ui
 
 static inline void lease_world_hints(LeaseWorld *world, LeaseWorldAgent *agent)
 {
-    LeaseWorldEvent event = {.kind = WORLD_HINT, .from = agent->number};
-    while (lease_arbiter_hint(agent->arbiter, world->now, &event.hint)) {
-        event.to = event.hint.to.agent;
-        event.session = event.hint.to.session;
+    LeaseHint hint;
+    while (lease_arbiter_hint(agent->arbiter, world->now, &hint)) {
+        LeaseWorldEvent event = {.kind = WORLD_HINT,
+                                 .from = agent->number,
+                                 .to = hint.to.agent,
+                                 .session = hint.to.session,
+                                 .hint = hint};
         lease_world_post(world, &event);
     }
 }
