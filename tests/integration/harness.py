@@ -377,16 +377,22 @@ def stat_of(pid):
 def browsers_of(folder, sessions):
     """Process id -> (session, command line), of browsers whose profile is in a folder. Only the first process of each need name it;
     the others have its session, which is remembered in a set, for when the first one has ended."""
-    lines, session_of = {}, {}
+    session_of = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                lines[int(pid)] = file.read()
             session_of[int(pid)] = int(stat_of(pid)[3])
         except (OSError, IndexError):
             continue
-    sessions |= {pid for pid, session in session_of.items() if session == pid and folder.encode() in lines[pid]}
-    return {pid: (session, lines[pid]) for pid, session in session_of.items() if session in sessions and lines[pid]}
+
+    def words_of(pid):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                return file.read()
+        except OSError:
+            return b""  # it has ended
+    sessions |= {pid for pid, session in session_of.items() if session == pid and folder.encode() in words_of(pid)}
+    found = {pid: (session, words_of(pid)) for pid, session in session_of.items() if session in sessions}
+    return {pid: known for pid, known in found.items() if known[1]}
 
 
 def until(condition, patience=PATIENCE_S):

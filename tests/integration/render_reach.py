@@ -283,7 +283,7 @@ def beside(report, path):
                  "-s", "render.share=100", "-s", "scope.depth=100000", "-s", "log.level=debug", *USER, *seeds],
                 stdin=subprocess.DEVNULL)
             while len(took) < 2 and time.monotonic() < began + (2400 if harness.FULL else 400) and process.poll() is None:
-                time.sleep(0.05)
+                time.sleep(0.2)  # a look goes through all processes
                 asked, spent_s = set(site.asked), sessions.cpu_s(process.pid)
                 for kind, (hosts, n) in kinds.items():
                     if kind not in took and all((host, f"/page{n - 1}") in asked for host in hosts):
