@@ -105,7 +105,7 @@ FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=build/fuzz/bin/%)
 WEB_SRC := $(sort $(wildcard tests/web/*.c))
 SIM_SRC := $(sort $(wildcard tests/sim/*.c))
-CRASH_BIN := $(addprefix $(OUT)/crash/,io_shim.so alloc_shim.so outage_shim.so power_cut crash_drum)
+CRASH_BIN := $(addprefix $(OUT)/crash/,io_shim.so alloc_shim.so outage_shim.so rows_shim.so power_cut crash_drum)
 
 .DEFAULT_GOAL := all
 .SECONDARY:
@@ -325,7 +325,7 @@ demo-cluster: all $(OUT)/web
 
 ## make bench           all benchmarks (BENCH=name[,name] for some, SCALE=0.01 for small, COMPARE=ragno)
 bench:
-	@$(MAKE) --no-print-directory all $(OUT)/web $(OUT)/sim $(BENCH_BIN) >&2
+	@$(MAKE) --no-print-directory all $(OUT)/web $(OUT)/sim $(OUT)/crash/rows_shim.so $(BENCH_BIN) >&2
 	@OUT=$(OUT) tests/run-bench "$(BENCH)" $(BENCH_BIN) $(BENCH_SCRIPTS)
 
 # A fuzz target is one file, one program: tests/fuzz/fuzz_NAME.c, by clang.

@@ -11,6 +11,8 @@ directory.
            (bench_tls.c)
     R      real pages: HTML documentation, see real_web.py; only where the packages are installed.
            written_bytes_per_page, database_mb: what the disk gets
+           writer_ms_per_page: CPU of the thread that writes; writer_floor, of LMDB alone for the same
+           rows, look-ups and bytes of files, writer_floor_rows, for the rows (bench_writer.c)
            floor, of S and R: the same pages by a program that does nothing but what a crawl cannot
            leave out (bench_floor.c), in turn with the crawls; over_floor, the crawl's CPU by that
     W      the web as it weighs, see heavy_web.py: pages of 240 kB in the mean, compressed, over TLS with
@@ -254,6 +256,9 @@ def crawl_r(path, manifest):
                 runs.rate()
                 runs.rss()
                 runs.disk()
+                if not gzip:
+                    runs.over_writer_floor(crawls.WriterFloor(
+                        path, lambda: crawl(f"{crawls.BUILD}/ragno", options)))
 
 
 def heavy_address(host):

@@ -27,8 +27,8 @@ CONNECTIONS = 256  # the default of fetch.connections
 Thread = collections.namedtuple("Thread", "cpu_s wakes")
 
 
-def say(*words):
-    print(*words, file=sys.stderr, flush=True)
+def say(*words, sep=" "):
+    print(*words, sep=sep, file=sys.stderr, flush=True)
 
 
 def put(name, value, unit, digits=4):
@@ -301,6 +301,34 @@ class Floor:
         return one
 
 
+class WriterFloor:
+    """The floor beneath the thread that writes (bench_writer.c): what it gave to LMDB and to files, as
+    rows_shim.so has recorded it of one crawl, given to them again and nothing else done."""
+
+    def __init__(self, path, crawl):
+        """crawl(): one crawl of this ragno; how long it takes does not matter."""
+        self.path, self.log = path, f"{path}/rows.log"
+        shim = {"LD_PRELOAD": os.path.abspath(f"{BUILD}/crash/rows_shim.so"), "ROWS_RECORD": self.log}
+        os.environ.update(shim)
+        try:
+            self.pages = crawl().pages
+        finally:
+            for name in shim:
+                del os.environ[name]
+
+    def run(self):
+        """By the name of the figure, ms a page."""
+        directory = f"{self.path}/rows"
+        os.mkdir(directory)
+        one = run([f"{BUILD}/bench/bench_writer", self.log, str(self.pages), directory])
+        shutil.rmtree(directory)
+        if one.code != 0:
+            raise RuntimeError(f"no floor of the writer: {one.output}")
+        self.tables = [line for line in one.output.splitlines() if line.startswith("    ")]
+        words = [line.split() for line in one.output.splitlines() if line.startswith("writer.")]
+        return {row[0].removeprefix("writer."): float(row[2]) for row in words}
+
+
 def programs():
     """(label, program): this ragno and, with COMPARE, another."""
     found = [("this", f"{BUILD}/ragno")]
@@ -378,6 +406,17 @@ class Runs:
         """CPU of the threads of a kind, by page."""
         return median(self.by["this"],
                       lambda one: one.threads.get(kind, Thread(0, 0)).cpu_s * 1000 / one.pages)
+
+    def over_writer_floor(self, floor):
+        """CPU of the writing thread, by the median of RUNS floors of it."""
+        ms = self.thread_ms("ingest")
+        put(f"{self.name}.writer_ms_per_page", ms, "ms")
+        found = [floor.run() for _ in range(RUNS)]
+        for name in found[0]:
+            least = statistics.median(one[name] for one in found)
+            put(f"{self.name}.writer_{name}", least, "ms")
+            put(f"{self.name}.writer_over_{name}", ms / least, "", 2)
+        say(f"{self.name}: rows of the writer", *floor.tables, sep="\n")
 
     def writer_share(self):
         """CPU of the writing thread, of all the process used."""

@@ -513,6 +513,30 @@ static VisitState *host_with(uint32_t host, size_t address, Standing standing)
 
 /* New and failing hosts take their shares, and no more, whatever their level; the rest is for those
  * that have answered. */
+/* An address has a new host that waits for a connection, and one that is proven later. */
+static void a_host_is_not_late_because_a_neighbour_waits_for_room(void)
+{
+    Workbench workbench;
+    StandingShares shares = {.new_percent = 50};
+    workbench_init(&workbench, at(0));
+    workbench_share(&workbench, shares, 2);
+    VisitState *hosts[] = {host_with(0, 0, STANDING_NEW), host_with(1, 1, STANDING_NEW),
+                           host_with(2, 1, STANDING_PROVEN)};
+    hosts[2]->politeness.next_fetch = at(5 * SECOND);
+    CU_ASSERT_EQUAL(workbench_add(&workbench, hosts[0], at(SECOND)), RESULT_OK);
+    CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(SECOND)), hosts[0]);
+    for (size_t i = 1; i < 3; i++) {
+        CU_ASSERT_EQUAL(workbench_add(&workbench, hosts[i], at(SECOND)), RESULT_OK);
+    }
+    CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(SECOND)));
+    CU_ASSERT_EQUAL(workbench_next_time(&workbench).ns, 5 * SECOND);
+    CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(5 * SECOND)), hosts[2]);
+    for (size_t i = 0; i < 3; i++) {
+        forget(&workbench, hosts[i]);
+    }
+    workbench_destroy(&workbench);
+}
+
 static void nobody_waits_for_hosts_that_are_new_or_fail(void)
 {
     enum { N = 30, CONNECTIONS = 8 };
@@ -924,6 +948,8 @@ UNIT_MAIN(
      a_resting_address_is_remembered_for_the_next_host},
     {"the best level goes first, then who waits longest",
      the_best_level_goes_first_then_who_waits_longest},
+    {"a host is not late because a neighbour waits for room",
+     a_host_is_not_late_because_a_neighbour_waits_for_room},
     {"nobody waits for hosts that are new or fail", nobody_waits_for_hosts_that_are_new_or_fail},
     {"a new host that was heard of goes before one that was not",
      a_new_host_that_was_heard_of_goes_before_one_that_was_not},

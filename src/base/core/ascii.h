@@ -27,6 +27,22 @@ static inline bool ascii_is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
 }
 
+static inline bool ascii_is_alnum(char c)
+{
+    return ascii_is_letter(c) || ascii_is_digit(c);
+}
+
+static inline bool ascii_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* White space of XML. */
+static inline bool ascii_is_xml_space(char c)
+{
+    return ascii_is_blank(c) || c == '\r' || c == '\n';
+}
+
 static inline char ascii_lower(char c)
 {
     return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
@@ -105,4 +121,40 @@ static inline void ascii_trim(const char **bytes, size_t *length)
     while (*length > 0 && ascii_is_space((*bytes)[*length - 1])) {
         (*length)--;
     }
+}
+
+/* The same with blanks alone. */
+static inline void ascii_trim_blanks(const char **bytes, size_t *length)
+{
+    while (*length > 0 && ascii_is_blank(**bytes)) {
+        (*bytes)++;
+        (*length)--;
+    }
+    while (*length > 0 && ascii_is_blank((*bytes)[*length - 1])) {
+        (*length)--;
+    }
+}
+
+/* Where the blanks that begin at p end. */
+static inline const char *ascii_skip_blanks(const char *p, const char *end)
+{
+    while (p < end && ascii_is_blank(*p)) {
+        p++;
+    }
+    return p;
+}
+
+/* Whether these bytes are a number in decimal digits, of `most` at most; else *number stays. */
+static inline bool ascii_number(const char *bytes, size_t length, uint64_t most, uint64_t *number)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < length; i++) {
+        unsigned digit = (unsigned)(unsigned char)bytes[i] - '0';
+        if (digit > 9 || digit > most || n > (most - digit) / 10) {
+            return false;
+        }
+        n = n * 10 + digit;
+    }
+    *number = length > 0 ? n : *number;
+    return length > 0;
 }

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/core/ascii.h"
+
 /* ---- Time zone ---- */
 
 #define FOLDER       "/usr/share/zoneinfo"
@@ -340,24 +342,16 @@ static int hours_take_time(const char **at, const char *end)
     return hour > 24 || minute > 59 || (hour == 24 && minute > 0) ? -1 : hour * 60 + minute;
 }
 
-static const char *hours_skip_blanks(const char *p, const char *end)
-{
-    while (p < end && (*p == ' ' || *p == '\t')) {
-        p++;
-    }
-    return p;
-}
-
 /* A span at *at, which is moved behind it. */
 static bool hours_take_span(Hours *hours, const char **at, const char *end)
 {
-    const char *p = hours_skip_blanks(*at, end);
+    const char *p = ascii_skip_blanks(*at, end);
     int from = hours_take_time(&p, end);
-    p = hours_skip_blanks(p, end);
+    p = ascii_skip_blanks(p, end);
     if (from < 0 || p == end || *p != '-') {
         return false;
     }
-    p = hours_skip_blanks(p + 1, end);
+    p = ascii_skip_blanks(p + 1, end);
     int to = hours_take_time(&p, end);
     if (to < 0) {
         return false;
@@ -369,7 +363,7 @@ static bool hours_take_span(Hours *hours, const char **at, const char *end)
         hours->open[minute / 64] |= UINT64_C(1) << (minute % 64);
         minute = (minute + 1) % HOURS_MINUTES;
     } while (minute != last);
-    *at = hours_skip_blanks(p, end);
+    *at = ascii_skip_blanks(p, end);
     return true;
 }
 

@@ -10,13 +10,9 @@
 
 #include "base/core/clock.h"
 #include "base/memory/file.h"
+#include "base/core/ascii.h"
 
 /* ---- Words ---- */
-
-static bool control_words_is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
 
 /* What neither a terminal nor a log should get to see. */
 static bool is_control(char c)
@@ -46,7 +42,7 @@ static Result control_words_take_word(const char *line, size_t length, size_t *a
     bool quoted = line[i] == '"';
     size_t opened = i;
     i += quoted;
-    while (i < length && (quoted ? line[i] != '"' : !control_words_is_blank(line[i]))) {
+    while (i < length && (quoted ? line[i] != '"' : !ascii_is_blank(line[i]))) {
         if (quoted && line[i] == '\\' && i + 1 < length) {
             i++;
             if (line[i] != '"' && line[i] != '\\') {
@@ -64,7 +60,7 @@ static Result control_words_take_word(const char *line, size_t length, size_t *a
         return RESULT_INVALID;
     }
     i += quoted;
-    if (quoted && i < length && !control_words_is_blank(line[i])) {
+    if (quoted && i < length && !ascii_is_blank(line[i])) {
         (void)buffer_printf(error, "byte %zu: a blank is expected after a closed quote", i + 1);
         return RESULT_INVALID;
     }
@@ -88,7 +84,7 @@ Result control_words_parse(ControlWords *words, const char *line, size_t length,
     char *next = words->bytes;
     size_t i = 0;
     while (rc == RESULT_OK) {
-        while (i < length && control_words_is_blank(line[i])) {
+        while (i < length && ascii_is_blank(line[i])) {
             i++;
         }
         if (i == length) {

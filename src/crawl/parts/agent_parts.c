@@ -46,7 +46,8 @@ static Result build_archive(AgentParts *parts, Buffer *error)
     return rc;
 }
 
-/* Scores matter to the best-first order alone. */
+/* Scores matter to the best-first order alone; with another order nothing computes them. A
+ * classifier without rules says all that is known of a page, so its share is the whole. */
 static ScoringOptions scoring_options(const Config *config)
 {
     bool best_first = config->schedule_order == ORDER_BEST_FIRST;
@@ -64,7 +65,9 @@ static ScoringOptions scoring_options(const Config *config)
         .page_share = has_classifier && !has_rules ? 1.0f : (float)config->score_page_share};
 }
 
-/* Lines that an earlier run had no time to write. */
+/* Lines that an earlier run had no time to write. Before the log is opened for this run, whose
+ * lines must come behind them; and a crawl does not begin while they have no room, since the next
+ * commit would overwrite what they are made of (crawl.pending). */
 static Result repair_log(const AgentParts *parts, Buffer *error)
 {
     const IngestStore *tables = &parts->store->tables;
@@ -112,6 +115,8 @@ static Result build_ingest(AgentParts *parts, Buffer *error)
         parts->rendering = render_way_hooks(&parts->render_way);
         options.rendering = &parts->rendering;
     }
+    /* What the options point to are parts of AgentParts, which outlive the ingest thread; some are
+     * not built yet (sieve, revisits, rules), and are only looked at when it runs. */
     IngestSinks sinks = wires_of_ingest(parts);
     rc = ingest_new(&parts->ingest, &options, &parts->store->tables, &sinks, parts->log,
                     &parts->stats);
@@ -222,6 +227,8 @@ static Result build_scoring(AgentParts *parts, Buffer *error)
     return rc;
 }
 
+/* What is built once stays what it is: a crawl that began without revisits has none until it is
+ * started again. */
 static Result writing_parts_change(AgentParts *parts, Buffer *error)
 {
     RevisitPolicy policy;
@@ -243,7 +250,8 @@ static Result writing_parts_change(AgentParts *parts, Buffer *error)
  * Errors: error gets one sentence that names the option or the file. */
 
 /* Whether the shell finds the program that a command begins with. What is more than a word of its
- * own (a variable, a quote) only the shell can tell, when it runs. */
+ * own (a variable, a quote) only the shell can tell, when it runs. In doubt true: a command that
+ * works must not be refused, and one that does not is told by the classifier. */
 static bool parsing_parts_has_program(const char *command, Buffer *word)
 {
     static char ask[] = "command -v -- \"$1\" >/dev/null 2>&1";
@@ -281,6 +289,8 @@ static Result build_classifier(AgentParts *parts, Buffer *error)
     if (options.form == QUESTION_NONE) {
         return RESULT_OK;
     }
+    /* Only questions as JSON name the language of a text; its library is loaded before threads
+     * begin. */
     if (options.form == QUESTION_JSON) {
         (void)text_language_load();
     }
@@ -301,6 +311,7 @@ static Result build_classifier(AgentParts *parts, Buffer *error)
     return rc;
 }
 
+/* Reading score.rules is the one step that may fail, so it is done before anything is changed. */
 static Result read_options(AgentParts *parts, ParsingOptions *options, Buffer *error)
 {
     const Config *config = parts->config;
@@ -377,6 +388,7 @@ Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
     if (parts->news < 0) {
         return result_of_errno(errno);
     }
+    /* Made empty here, so that parts_delete may be called whatever fails from now on. */
     shared_init(&parts->sites, site_book_delete);
     shared_init(&parts->scope, scope_delete);
     shared_init(&parts->admission, admission_delete);
@@ -399,6 +411,7 @@ Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
     if (rc != RESULT_OK) {
         return rc;
     }
+    /* Who does not say who he is may crawl his own machine, and nothing else. */
     parts->policy.loopback_only = !named;
     Buffer agent = {.limit = 4096};
     rc = config_user_agent(config, &agent);
@@ -415,6 +428,8 @@ Result parts_join(AgentParts *parts, CrawlStore *store, Buffer *error)
     return cluster_part_new(&parts->cluster, parts->config, store, &sinks, error);
 }
 
+/* Called at the start and whenever the configuration changes. In a cluster what is left of the
+ * limits is what the other agents let this one have; alone it is all. */
 static void share_connections(AgentParts *parts)
 {
     uint64_t pages = atomic_load(&parts->pages_final);
@@ -438,6 +453,8 @@ static void share_connections(AgentParts *parts)
         byte_quota_set(&parts->quota, (uint64_t)parts->config->crawl_max_bytes);
         uint64_t most = (uint64_t)parts->config->crawl_max_pages;
         uint64_t left = pages < most ? most - pages : 0;
+        /* Towards the end of crawl.max_pages there are no more connections than pages that are
+         * left, or each of them would fetch one too many. */
         left = most == 0 ? connections : left;
         atomic_store(&parts->max_pages, most == 0 ? NO_PAGE_LIMIT : most);
         frontier_set_connections(parts->frontier, left < connections ? left : connections);
@@ -460,6 +477,12 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
     if (parts->cluster != NULL) {
         byte_quota_share(&parts->quota);
     }
+    /* Three gates bound what is in memory on the way of a page; each opens when the next part has
+     * taken over, and only the last depends on the disk:
+     *
+     *   answers   fetching -> parsed        full: transfers pause
+     *   spools    files of long pages       full: further pages are cut off
+     *   results   parsed -> committed       full: parsing waits */
     byte_gate_init(&parts->answers, (size_t)parts->config->fetch_memory, wires_room, parts);
     byte_gate_init(&parts->spools, (size_t)parts->config->fetch_spool, NULL, NULL);
     byte_gate_init(&parts->results, (size_t)parts->config->store_memory, NULL, NULL);
@@ -485,6 +508,8 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
 
 Result parts_configure(AgentParts *parts, Buffer *error)
 {
+    /* All parts are told, whatever one of them says: they go by one configuration. The first
+     * complaint is the answer. */
     Result sites = site_parts_share(parts, error);
     Result network =
         network_parts_change(parts, error); /* hosts look their delays up in the sites */
@@ -510,6 +535,8 @@ Result parts_start(AgentParts *parts)
                                        [LEDGER_BYTES] = stats_get(&parts->stats.bytes)};
         cluster_part_begin(parts->cluster, &bonds, used);
     }
+    /* Queues take what comes before their thread runs. Scoring and renderers look at what is
+     * committed, so they are last. */
     Result rc = frontier_start(parts->frontier);
     if (rc == RESULT_OK) {
         rc = network_watch_start(parts->network);
@@ -538,6 +565,8 @@ Result parts_start(AgentParts *parts)
     return rc;
 }
 
+/* Only the change between none and some is told to the frontier; which reasons there are is for the
+ * status line. Behind parts_drain the frontier is paused for good. */
 void parts_pause(AgentParts *parts, unsigned reasons)
 {
     if (reasons != parts->pauses && !atomic_load(&parts->draining)) {
@@ -552,6 +581,8 @@ void parts_pause(AgentParts *parts, unsigned reasons)
 void parts_drain(AgentParts *parts)
 {
     atomic_store(&parts->draining, true);
+    /* First the frontier, which gives no further visit state; then the fetchers, which give back
+     * what is in their inboxes. */
     frontier_pause(parts->frontier, true);
     for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
         fetcher_drain(parts->fetchers[i]);
@@ -561,6 +592,7 @@ void parts_drain(AgentParts *parts)
 
 void parts_abort(AgentParts *parts)
 {
+    /* The writer waits for room on the disk; what is in flight could wait for it for ever. */
     if (atomic_load(&parts->stuck)) {
         ingest_abandon(parts->ingest);
     }
@@ -598,6 +630,8 @@ void parts_reopen_logs(AgentParts *parts)
  * but takes back visit states, and hears of the last commits. */
 void parts_stop(AgentParts *parts)
 {
+    /* A computation over millions of links is not waited for; it begins anew with the next
+     * start. */
     scoring_stop(parts->scoring);
     ingest_abandon(parts->ingest); /* an end does not wait for room on the disk */
     for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
@@ -619,6 +653,8 @@ void parts_stop(AgentParts *parts)
     }
 }
 
+/* Each part before what it borrows. Every one accepts not being there: a failure in parts_new ends
+ * here, too. */
 void parts_delete(AgentParts *parts)
 {
     for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
@@ -651,6 +687,8 @@ void parts_delete(AgentParts *parts)
     revisits_delete(parts->revisits);
     revival_delete(parts->revival);
     (void)malloc_trim(0); /* what all these had: an index is sorted within it */
+    /* Behind all writers. The end of the file is committed; what is behind it is cut off at the
+     * next start. */
     if (archive_close(parts->archive) != RESULT_OK) {
         LOG_ERROR("archive", "the last WARC file stays open", "next=\"resume the crawl\"");
     }

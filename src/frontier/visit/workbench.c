@@ -89,6 +89,8 @@ static void workbench_entry_dequeue(WorkbenchEntry *entry, VisitState *visit_sta
     heap_remove(visit_state->todo.ready ? ready : &entry->waiting, &visit_state->todo.by_time);
 }
 
+/* A heap's key decides, its tie-break second: by level, then by the time since when it could go. So
+ * the tie of a ready one is its time (place_due reads it there). */
 static Result workbench_entry_ripen(WorkbenchEntry *entry, MonoTime now)
 {
     Result rc = RESULT_OK;
@@ -143,6 +145,8 @@ static void due_entries_destroy(DueEntries *due)
     }
 }
 
+/* The bit of a level says whether its heap has anything, so that the best one is found without a
+ * look at 64 heaps. */
 static void note_level(DueEntries *due, Standing standing, unsigned level)
 {
     uint64_t bit = UINT64_C(1) << level;
@@ -150,6 +154,8 @@ static void note_level(DueEntries *due, Standing standing, unsigned level)
     due->levels[standing] = due->at[standing][level].count > 0 ? levels | bit : levels & ~bit;
 }
 
+/* level: the best of what it offers; worse ones than there are share the last heap. RESULT_MEMORY:
+ * it is not in. */
 static Result due_entries_add(DueEntries *due, Standing standing, DuePlace *place, unsigned level,
                               MonoTime time)
 {
@@ -162,7 +168,6 @@ static Result due_entries_add(DueEntries *due, Standing standing, DuePlace *plac
     return rc;
 }
 
-/* level: the best of what it offers. RESULT_MEMORY: it is not in. */
 static void due_entries_remove(DueEntries *due, Standing standing, DuePlace *place)
 {
     heap_remove(&due->at[standing][place->level], &place->node);
@@ -170,7 +175,8 @@ static void due_entries_remove(DueEntries *due, Standing standing, DuePlace *pla
     note_level(due, standing, place->level);
 }
 
-/* The place whose turn it is, among the standings that are open; NULL. It stays in. */
+/* The place whose turn it is, among the standings that are open; NULL. It stays in. First the
+ * level, over all open standings; then, at that level, who has been due longest. */
 static DuePlace *due_entries_next(const DueEntries *due, const bool open[STANDINGS],
                                   Standing *standing)
 {
@@ -192,6 +198,8 @@ static DuePlace *due_entries_next(const DueEntries *due, const bool open[STANDIN
 
 /* ---- Workbench ---- */
 
+/* Leases are asked for LEASE_WANT_MS early because an answer takes a round trip to the arbiter
+ * (f2842895), and on a grid so that the threads of an agent wake up for many at once (efc3d29c). */
 #define LEASE_KEEP_MS  500                /* a contended lease is kept so long for the next fetch */
 #define LEASE_WANT_MS  2000               /* one is asked for so long before it is needed */
 #define LEASE_GRID_NS  INT64_C(128000000) /* or up to so much earlier, together with others */
@@ -254,7 +262,8 @@ static void leave_due(Workbench *workbench, WorkbenchEntry *entry)
     }
 }
 
-/* Takes an entry out of whatever it is in. */
+/* Takes an entry out of whatever it is in. It comes first in every move, so an entry is never in
+ * two places; until place_entry has ended it is in none. */
 static void displace(Workbench *workbench, WorkbenchEntry *entry)
 {
     switch (entry->queue) {
@@ -292,6 +301,8 @@ static Result place_due(Workbench *workbench, WorkbenchEntry *entry)
                                  time);
         }
     }
+    /* All or nothing: an entry that stood in one of two heaps would be taken for one that offers
+     * less. */
     if (rc != RESULT_OK) {
         leave_due(workbench, entry);
         return rc;
@@ -304,6 +315,8 @@ static Result place_due(Workbench *workbench, WorkbenchEntry *entry)
 
 /* ---- leases ---- */
 
+/* The other agents may go on when the address has rested, so its next fetch goes with the lease.
+ * Also one that is only wanted is given back: the holder forgets the wish. */
 static void workbench_give_back(Workbench *workbench, WorkbenchEntry *entry)
 {
     if (entry->lease.state != NO_LEASE) {
@@ -312,6 +325,8 @@ static void workbench_give_back(Workbench *workbench, WorkbenchEntry *entry)
     }
 }
 
+/* Once: while an answer is awaited nothing more is asked. The ticket makes an answer to an earlier
+ * wish known as such (workbench_hear). */
 static void workbench_want(Workbench *workbench, WorkbenchEntry *entry)
 {
     if (entry->lease.state == NO_LEASE) {
@@ -320,7 +335,8 @@ static void workbench_want(Workbench *workbench, WorkbenchEntry *entry)
     }
 }
 
-/* The entry has something to fetch now: it may, or asks for a lease. */
+/* The entry has something to fetch now: it may, or asks for a lease. Asked at each place where a
+ * fetch may begin (place_entry, next_due), as a lease ends by the clock alone. */
 static bool has_lease(Workbench *workbench, WorkbenchEntry *entry, MonoTime now)
 {
     const EntryLease *lease = &entry->lease;
@@ -400,9 +416,11 @@ static Result place_entry(Workbench *workbench, WorkbenchEntry *entry, MonoTime 
         entry->queue = rc == RESULT_OK ? ENTRY_RESTING : ENTRY_NOWHERE;
         return rc;
     }
+    /* A ready one waits for the address; else the later of both. */
     MonoTime time = ready || next == NULL ? entry->next_fetch
                                           : mono_later(entry->next_fetch, (MonoTime){next->key});
     spare_lease(workbench, entry, time, true, now);
+    /* It wakes up early, to ask for the lease; then it is placed anew, by its own time. */
     if (workbench->leases != NULL && entry->lease.state == NO_LEASE) {
         time = workbench_want_time(time);
     }
@@ -416,20 +434,19 @@ static Result workbench_find_entry(Workbench *workbench, const IpAddress *addres
 {
     MapKey key = ip_address_key(address);
     WorkbenchEntry *entry = map_get(&workbench->entries, key);
-    Result rc = RESULT_OK;
     if (entry == NULL) {
         entry = workbench_entry_new(address, workbench->floor);
         if (entry == NULL) {
             return RESULT_MEMORY;
         }
-        rc = map_put(&workbench->entries, key, entry);
+        Result rc = map_put(&workbench->entries, key, entry);
         if (rc != RESULT_OK) {
             workbench_entry_delete(entry);
             return rc;
         }
     }
     *out = entry;
-    return rc;
+    return RESULT_OK;
 }
 
 static void leave_entry(VisitState *visit_state)
@@ -445,6 +462,7 @@ Result workbench_add(Workbench *workbench, VisitState *visit_state, MonoTime now
     if (visit_state->politeness.next_fetch.ns == 0) {
         visit_state->politeness.next_fetch = now; /* it has never been asked: due since now */
     }
+    /* An entry that was made here and stays empty is harmless: it rests, and is forgotten. */
     Result rc = workbench_find_entry(workbench, &visit_state->address.ip, &entry);
     if (rc != RESULT_OK) {
         return rc;
@@ -465,7 +483,8 @@ Result workbench_add(Workbench *workbench, VisitState *visit_state, MonoTime now
     return rc;
 }
 
-/* Moves entries whose time has come, and forgets empty ones whose rest is over. */
+/* Moves entries whose time has come, and forgets empty ones whose rest is over. Lack of memory
+ * ends the walk; the entry at hand stands nowhere then (workbench_release). */
 static void workbench_advance(Workbench *workbench, MonoTime now)
 {
     HeapNode *node = heap_top(&workbench->waiting);
@@ -492,6 +511,7 @@ static void workbench_advance(Workbench *workbench, MonoTime now)
     }
 }
 
+/* `place` is one of the entry's row of places; the row begins `standing` places before. */
 static WorkbenchEntry *entry_due(DuePlace *place, Standing standing)
 {
     return HEAP_ELEMENT(place - standing, WorkbenchEntry, due);
@@ -502,7 +522,9 @@ static bool workbench_is_open(const Workbench *workbench, Standing standing)
     return workbench_n_active(workbench, standing) < workbench->most[standing];
 }
 
-/* The entry whose turn it is, and which of its visit states; NULL. It is displaced. */
+/* The entry whose turn it is, and which of its visit states; NULL. It is displaced. Each entry
+ * without a lease leaves the due ones here, so the loop ends. A turn counts for the bias only when
+ * it is used. */
 static WorkbenchEntry *next_due(Workbench *workbench, MonoTime now, Standing *standing)
 {
     bool open[STANDINGS];
@@ -530,10 +552,13 @@ VisitState *workbench_acquire(Workbench *workbench, MonoTime now)
     if (entry == NULL) {
         return NULL;
     }
+    /* The entry is in no heap from here on, and none of its other visit states can be acquired
+     * (invariant 4). */
     VisitState *visit_state = workbench_entry_take(entry, standing);
     assert(!entry->acquired && !mono_before(now, entry->next_fetch) &&
            !mono_before(now, visit_state_next_time(visit_state)));
     entry->acquired = true;
+    /* It has been used: from now on others who wait go first. */
     entry->lease.kept = (MonoTime){0};
     MonoTime unbounded = {0};
     visit_state->politeness.fetch_before = workbench->leases == NULL ? unbounded : entry->lease.end;
@@ -549,9 +574,13 @@ bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime n
     WorkbenchEntry *entry = visit_state->todo.entry;
     assert(entry != NULL && entry->acquired);
     entry->acquired = false;
+    /* Never earlier than it was: a visit state that was given back untouched must not shorten the
+     * rest that another one has caused. */
     entry->next_fetch = mono_later(entry->next_fetch, visit_state->politeness.ip_next_fetch);
     workbench->n_acquired--;
     workbench->acquired[visit_state->todo.standing]--;
+    /* Why a visit state leaves: nothing to fetch, dropped, far, an errand for its robots.txt,
+     * better URLs (signals.wanted), or an address that is to be asked for again. */
     bool far = mono_ms_between(now, visit_state->politeness.next_fetch) > WORKBENCH_FAR_MS;
     bool keep = visit_state_n_ready(visit_state) > 0 && !visit_state->politeness.dropped && !far &&
                 !visit_state->robots.elsewhere && !atomic_load(&visit_state->signals.wanted) &&
@@ -572,6 +601,7 @@ bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime n
 
 bool workbench_recall(Workbench *workbench, VisitState *visit_state, MonoTime now)
 {
+    /* It is at a fetching thread, or was recalled before. */
     if (!heap_holds(&visit_state->todo.by_time)) {
         return false;
     }
@@ -591,8 +621,12 @@ MonoTime workbench_next_time(const Workbench *workbench)
             return (MonoTime){0};
         }
     }
+    /* Nothing that is due may go. Beside the entries that wait, one that is due for a standing
+     * without room may get a visit state of another (news). */
     const HeapNode *node = heap_top(&workbench->waiting);
-    return node == NULL ? MONO_NEVER : (MonoTime){node->key};
+    const HeapNode *news = heap_top(&workbench->news);
+    MonoTime next = node == NULL ? MONO_NEVER : (MonoTime){node->key};
+    return news == NULL ? next : mono_earlier(next, (MonoTime){news->key});
 }
 
 MonoTime workbench_next_round(const Workbench *workbench, bool idle, MonoTime last, bool was_told)
@@ -622,6 +656,7 @@ size_t workbench_n_active(const Workbench *workbench, Standing standing)
                             standing);
 }
 
+/* Entries, not visit states: an address is one connection. */
 size_t workbench_n_crowded(const Workbench *workbench, Standing standing, size_t connections)
 {
     bool open = workbench_is_open(workbench, standing) && workbench->n_acquired < connections;
@@ -643,6 +678,7 @@ void workbench_hear(Workbench *workbench, const LeaseNotice *notice, MonoTime no
                               .ticket = notice->ticket,
                               .end = notice->end,
                               .contended = notice->contended};
+        /* Another agent has fetched from it, and the address rests until then. */
         entry->next_fetch = mono_later(entry->next_fetch, notice->begin);
         lease->kept = mono_add_ms(mono_later(now, notice->begin), LEASE_WANT_MS);
         break;
@@ -661,6 +697,8 @@ void workbench_hear(Workbench *workbench, const LeaseNotice *notice, MonoTime no
     (void)place_entry(workbench, entry, now);
 }
 
+/* A lease that has ended in the past is given back, and wanted again, when the entry is looked
+ * at. */
 void workbench_count_sleep(Workbench *workbench, int64_t asleep_ns)
 {
     if (asleep_ns - workbench->asleep_ns > ASLEEP_NS) {

@@ -72,13 +72,7 @@ size_t cookie_jar_bytes(const CookieJar *jar)
 
 static Part trimmed(const char *bytes, size_t length)
 {
-    while (length > 0 && (*bytes == ' ' || *bytes == '\t')) {
-        bytes++;
-        length--;
-    }
-    while (length > 0 && (bytes[length - 1] == ' ' || bytes[length - 1] == '\t')) {
-        length--;
-    }
+    ascii_trim_blanks(&bytes, &length);
     return (Part){bytes, length};
 }
 

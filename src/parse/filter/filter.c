@@ -6,6 +6,7 @@
 
 #include "base/memory/array.h"
 #include "parse/filter/filter_atoms.h"
+#include "base/core/ascii.h"
 
 /* ---- Which URLs to schedule, fetch, parse, follow and store ---- */
 
@@ -158,8 +159,7 @@ static Result reduce(Parser *parser, OpKind least)
 
 static bool filter_parse_is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '$';
+    return ascii_is_alnum(c) || c == '_' || c == '.' || c == '$';
 }
 
 /* The length of the word at the next byte; 0 when there is none. */

@@ -7,6 +7,7 @@
 #include "base/option/option.h"
 #include "parse/filter/filter_tests.h"
 #include "parse/usage/usage.h"
+#include "base/core/ascii.h"
 
 /* ---- The arguments of atoms ---- */
 
@@ -18,14 +19,9 @@ typedef struct Raw {
     char quote; /* '"', '\'' or 0 */
 } Raw;
 
-static bool filter_args_is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 void filter_compiler_skip_space(FilterCompiler *compiler)
 {
-    while (compiler->at < compiler->length && filter_args_is_space(compiler->text[compiler->at])) {
+    while (compiler->at < compiler->length && ascii_is_xml_space(compiler->text[compiler->at])) {
         compiler->at++;
     }
 }
@@ -87,7 +83,7 @@ static Result read_bare(FilterCompiler *compiler, const FilterAtomType *type, si
         return filter_compiler_fail(compiler, open, "this '(' is never closed");
     }
     compiler->at = end;
-    while (end > start && filter_args_is_space(text[end - 1])) {
+    while (end > start && ascii_is_xml_space(text[end - 1])) {
         end--;
     }
     *raw = (Raw){text + start, end - start, start, 0};

@@ -10,11 +10,6 @@
 
 /* ---- HTTP response headers as they came over the wire ---- */
 
-static bool http_header_is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 /* The end of the line that starts at p (at its LF, or end), and in *next the line behind it. */
 static const char *http_header_line_end(const char *p, const char *end, const char **next)
 {
@@ -103,10 +98,10 @@ Result http_header_parse(HttpHeader *header, const char *bytes, size_t length)
 
 static void http_header_trim(const char **start, const char **end)
 {
-    while (*start < *end && http_header_is_blank(**start)) {
+    while (*start < *end && ascii_is_xml_space(**start)) {
         (*start)++;
     }
-    while (*start < *end && http_header_is_blank((*end)[-1])) {
+    while (*start < *end && ascii_is_xml_space((*end)[-1])) {
         (*end)--;
     }
 }
@@ -124,7 +119,7 @@ bool http_header_next(const HttpHeader *header, size_t *position, HttpField *fie
         const char *colon = memchr(p, ':', (size_t)(stop - p));
         const char *name = p;
         p = next;
-        if (colon == NULL || http_header_is_blank(*name)) {
+        if (colon == NULL || ascii_is_xml_space(*name)) {
             continue;
         }
         const char *name_end = colon;

@@ -10,6 +10,7 @@
 #include "parse/host/authority.h"
 #include "parse/robots/robots_rules.h"
 #include "parse/url/url.h"
+#include "base/core/ascii.h"
 
 /* ---- paths ---- */
 
@@ -150,14 +151,6 @@ static int64_t robots_take_thousandths(const char **at, const char *end)
     return any ? value : -1;
 }
 
-static const char *robots_skip_blanks(const char *p, const char *end)
-{
-    while (p < end && (*p == ' ' || *p == '\t')) {
-        p++;
-    }
-    return p;
-}
-
 /* What one of the time units of Request-rate has in seconds; none is a second. */
 static int64_t robots_rate_unit(const char *p, const char *end)
 {
@@ -182,16 +175,16 @@ static int64_t robots_delay_of(const RobotsLine *line)
     if (line->kind == ROBOTS_LINE_DELAY) {
         return first;
     }
-    p = robots_skip_blanks(p, end);
+    p = ascii_skip_blanks(p, end);
     if (first <= 0 || p == end || *p != '/') {
         return -1;
     }
-    p = robots_skip_blanks(p + 1, end);
+    p = ascii_skip_blanks(p + 1, end);
     int64_t ms = robots_take_thousandths(&p, end);
     if (ms < 0) {
         return -1;
     }
-    ms *= robots_rate_unit(robots_skip_blanks(p, end), end);
+    ms *= robots_rate_unit(ascii_skip_blanks(p, end), end);
     ms = (ms * 1000 + first - 1) / first;
     return ms > ROBOTS_DELAY_MAX_MS ? ROBOTS_DELAY_MAX_MS : ms;
 }

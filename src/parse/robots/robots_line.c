@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "parse/robots/robots_types.h"
+#include "base/core/ascii.h"
 
 typedef struct LineName {
     const char *name;
@@ -195,16 +196,10 @@ bool robots_reader_next(RobotsReader *reader, RobotsLine *line)
     return true;
 }
 
-static bool is_token_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-}
-
 size_t robots_token_length(const char *value, size_t length)
 {
     size_t n = 0;
-    while (n < length && is_token_char(value[n])) {
+    while (n < length && (ascii_is_alnum(value[n]) || value[n] == '-' || value[n] == '_')) {
         n++;
     }
     return n;

@@ -5,6 +5,7 @@
 
 #include "parse/charset/charset.h"
 #include "parse/sitemap/sitemap_xml.h"
+#include "base/core/ascii.h"
 
 #define PIECE_BYTES ((size_t)64 * 1024)
 #define HINT_BYTES  64   /* of lastmod, changefreq, priority */
@@ -93,7 +94,7 @@ static void take_lines(SitemapParser *parser, const char *bytes, const char *end
 static Result take_utf8(SitemapParser *parser, const char *bytes, size_t length)
 {
     const char *end = bytes + length;
-    while (!parser->has_kind && bytes < end && sitemap_is_blank(*bytes)) {
+    while (!parser->has_kind && bytes < end && ascii_is_xml_space(*bytes)) {
         bytes++;
     }
     if (bytes == end) {

@@ -31,6 +31,7 @@ static HtmlSlice sitemap_local_name(HtmlSlice name)
     return (HtmlSlice){.bytes = name.bytes + n, .length = name.length - n};
 }
 
+/* "rdf" is RSS 1.0. Names are compared without regard to case, as files are written by hand. */
 static SitemapKind kind_of_root(HtmlSlice name)
 {
     static const struct {
@@ -50,6 +51,8 @@ static SitemapKind kind_of_root(HtmlSlice name)
     return SITEMAP_UNKNOWN;
 }
 
+/* Comments, declarations and instructions before the root are passed over. When the bytes end
+ * before the root's name does, they do not tell. */
 bool sitemap_xml_may_be(const char *bytes, size_t length)
 {
     const char *end = bytes + length;
@@ -122,7 +125,9 @@ static bool is_address(SitemapField field)
     return field == FIELD_LOC || field == FIELD_GUID;
 }
 
-/* At an "&"; returns where the text goes on. */
+/* At an "&"; returns where the text goes on. Three cases: it is no reference ("a & b", "?x=1&y"),
+ * and stands for itself; it is one of XML's five or a number; it is another, and the text cannot be
+ * known. ++stop goes behind the semicolon. */
 static const char *take_reference(SitemapParser *parser, SitemapField field, const char *amp,
                                   const char *end)
 {
@@ -164,7 +169,8 @@ static void sitemap_xml_append(SitemapParser *parser, SitemapField field, const 
     }
 }
 
-/* A text that begins with "<", and is none of CDATA, is that alone: it begins no tag. */
+/* A text that begins with "<", and is none of CDATA, is that alone: it begins no tag. At the end of
+ * the file it may be the first byte of one, which says nothing of the text before it. */
 static void sitemap_xml_text(void *context, const char *from, const char *to, bool decode)
 {
     SitemapParser *parser = context;
@@ -197,7 +203,9 @@ static bool has_value(const SitemapParser *parser, const char *name, const char 
     return find_attribute(parser, name, &found) && ascii_is(found.bytes, found.length, value);
 }
 
-/* xml:base of an element, or that of the element around it. */
+/* xml:base of an element, or that of the element around it. What lies within begins with the base
+ * of what is around it: an entry without xml:base has that of its feed, a link that of its
+ * entry. */
 static void take_base(SitemapParser *parser, size_t element)
 {
     const Url *outer = element == 0 ? &parser->base : parser->based[element - 1];
@@ -237,6 +245,7 @@ static void take_atom_link(SitemapParser *parser)
 
 static void begin_field(SitemapParser *parser, SitemapField field)
 {
+    /* In a sitemap a second <loc> is the next entry, whose own tags are missing. */
     if (field == FIELD_LOC && parser->has_link) {
         if (parser->report->kind == SITEMAP_RSS) {
             return; /* the first one counts */
@@ -244,12 +253,14 @@ static void begin_field(SitemapParser *parser, SitemapField field)
         sitemap_entry_emit(parser); /* tags between two entries are missing */
         parser->has_link = false;
     }
+    /* RSS: then it is a name and no address. */
     if (field == FIELD_GUID && has_value(parser, "isPermaLink", "false")) {
         return;
     }
     buffer_reset(&parser->fields[field]);
     parser->is_overlong[field] = false;
     parser->field = field;
+    /* Its text is collected until an end tag comes at this depth or above. */
     parser->field_depth = parser->depth;
 }
 
@@ -266,6 +277,13 @@ static void begin_entry(SitemapParser *parser, HtmlSlice prefix)
     take_base(parser, SITEMAP_BASE_ENTRY);
 }
 
+/* What an element is depends on where it stands:
+ *
+ *   the outermost one                 the root: it names the kind, and stops the reader if unknown
+ *   within a field                    nothing: <loc><b>...</b></loc>
+ *   an entry's name, none open        begins one, at any depth: <channel> of RSS is passed through
+ *   the child of an open entry        a field, a link of Atom, or an entry whose end tag is missing
+ *   anything else                     nothing: image:image and its children */
 static void begin_element(SitemapParser *parser, HtmlSlice name)
 {
     SitemapKind kind = parser->report->kind;
@@ -295,6 +313,9 @@ static void begin_element(SitemapParser *parser, HtmlSlice name)
     }
 }
 
+/* Depths alone decide, so an end tag of another name than the one that it should repeat ends the
+ * innermost element; that only says that the file is broken. An end tag without an element is
+ * nothing. */
 static void sitemap_xml_end_tag(void *context, HtmlTagId id, uint64_t key)
 {
     SitemapParser *parser = context;
@@ -382,10 +403,13 @@ void sitemap_xml_begin(SitemapParser *parser)
 void sitemap_xml_end(SitemapParser *parser)
 {
     parser->is_finishing = true;
+    /* is_finishing is set before, since the end gives the last text to sitemap_xml_text. */
     bool is_in_tag = skim_stream_end(&parser->markup);
     if (parser->is_stopped) {
         return;
     }
+    /* The text that was being collected may lack its end. In a tag that is cut it is whole: the
+     * text ended where the tag began. */
     if (parser->field != FIELD_NONE && !is_in_tag) {
         parser->is_refused |= parser->field == FIELD_LOC;
         buffer_reset(&parser->fields[parser->field]);
@@ -393,6 +417,7 @@ void sitemap_xml_end(SitemapParser *parser)
     if (parser->entry_depth > 0) {
         sitemap_entry_emit(parser);
     }
+    /* A file that is whole has stopped the reader with the end of its root. */
     parser->report->is_broken = true;
 }
 
@@ -423,7 +448,9 @@ static bool read_time(const char *text, struct tm *parts, int64_t *zone_s)
     return true;
 }
 
-/* text is NUL-terminated. */
+/* text is NUL-terminated. Formats from the most precise one on; a time counts behind a whole day
+ * only. The year 1000 is a bound for years that were written with two digits. What stands behind a
+ * day and is no time is passed over. */
 static bool read_w3c(const char *text, int64_t *unix_s)
 {
     static const char *const formats[] = {"%Y-%m-%d", "%Y-%m", "%Y"};
@@ -475,13 +502,15 @@ void sitemap_field_append(SitemapParser *parser, SitemapField field, const char 
                           size_t length)
 {
     Buffer *buffer = &parser->fields[field];
+    /* Leading white space takes no room, or a field could be overlong for its indentation. */
     if (buffer->length == 0) {
-        while (length > 0 && sitemap_is_blank(*bytes)) {
+        while (length > 0 && ascii_is_xml_space(*bytes)) {
             bytes++;
             length--;
         }
     }
     Result rc = buffer_append(buffer, bytes, length);
+    /* A field that is too long is unknown, not shorter: half an address is another one. */
     parser->is_overlong[field] |= rc == RESULT_LIMIT;
     parser->result = rc == RESULT_MEMORY ? RESULT_MEMORY : parser->result;
 }
@@ -544,6 +573,8 @@ static SitemapFrequency frequency_of(const Buffer *field)
     return SITEMAP_FREQUENCY_NONE;
 }
 
+/* By hand, since strtod takes the decimal point of the locale, "inf" and hexadecimal digits. A
+ * comma counts as a point. -1: none. */
 static double priority_of(const Buffer *field)
 {
     const char *p = buffer_string(field);
@@ -576,6 +607,9 @@ uint32_t sitemap_frequency_s(SitemapFrequency frequency)
     return 3600 * hours[frequency];
 }
 
+/* Hints shift the score by a factor of two at most, up or down: whoever writes a sitemap may order
+ * his own pages, and not push all of them before those of others. A date of the future is no
+ * hint. */
 double sitemap_hint_factor(const SitemapEntry *entry, int64_t now_s)
 {
     static const double of_frequency[] = {[SITEMAP_ALWAYS] = 0.25,
@@ -625,6 +659,8 @@ static void sitemap_entry_emit(SitemapParser *parser)
     for (size_t i = 0; i < sizeof parser->fields / sizeof *parser->fields; i++) {
         sitemap_entry_trim(&parser->fields[i]);
     }
+    /* The guid counts only when there is no link at all; a link that is too long is a broken
+     * address, not a missing one. */
     SitemapField field = FIELD_LOC;
     if (parser->fields[FIELD_LOC].length == 0 && !parser->is_overlong[FIELD_LOC]) {
         field = FIELD_GUID;
@@ -632,6 +668,7 @@ static void sitemap_entry_emit(SitemapParser *parser)
     const Buffer *loc = &parser->fields[field];
     bool is_empty = loc->length == 0;
     if (!parser->is_stopped && (!is_empty || parser->is_refused || parser->is_overlong[field])) {
+        /* Addresses of sitemaps are absolute (sitemaps.org); feeds have a base. */
         bool is_valid = !is_empty && !parser->is_refused && !parser->is_overlong[field] &&
                         loc->length <= parser->options.max_url_bytes &&
                         ((is_feed && field == FIELD_LOC) || is_absolute(loc->data, loc->length));
@@ -653,6 +690,8 @@ static void sitemap_entry_emit(SitemapParser *parser)
     sitemap_entry_reset(parser);
 }
 
+/* A file of lines is a sitemap once a line is an address; what else stands in it counts as
+ * rejected. */
 void sitemap_entry_end_line(SitemapParser *parser)
 {
     Buffer *line = &parser->fields[FIELD_LOC];

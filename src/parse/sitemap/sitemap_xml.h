@@ -80,11 +80,6 @@ const SkimReader *sitemap_xml_reader(void);
 void sitemap_xml_begin(SitemapParser *parser);
 void sitemap_xml_end(SitemapParser *parser);
 
-static inline bool sitemap_is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 /* Forgets the entry being collected. */
 void sitemap_entry_reset(SitemapParser *parser);
 /* Appends to a field, noting when it gets too long. */

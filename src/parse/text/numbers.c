@@ -3,15 +3,11 @@
 #include <string.h>
 
 #include "base/core/hash.h"
+#include "base/core/ascii.h"
 
 #define SLOT_BYTES  5u  /* place, value, comparisons and changes in four bits each */
 #define COUNTS_MOST 15u /* both are halved then: what was long ago weighs less */
 #define ENTITY_MOST 10u /* bytes of a character reference, between & and ; */
-
-static bool numbers_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 static bool numbers_has_place(const NumberList *numbers, uint16_t place)
 {
@@ -27,7 +23,7 @@ static bool numbers_has_place(const NumberList *numbers, uint16_t place)
 static void numbers_add_word(NumberList *numbers, const char *word, const char *end)
 {
     const char *first = word;
-    while (first < end && !numbers_is_digit(*first)) {
+    while (first < end && !ascii_is_digit(*first)) {
         first++;
     }
     if (first == end) {
@@ -35,7 +31,7 @@ static void numbers_add_word(NumberList *numbers, const char *word, const char *
         numbers->words[1] = hash_64(word, (size_t)(end - word), 0);
         return;
     }
-    while (!numbers_is_digit(end[-1])) {
+    while (!ascii_is_digit(end[-1])) {
         end--;
     }
     uint64_t before = numbers->words[0] * 3 + numbers->words[1];

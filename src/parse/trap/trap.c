@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/ascii.h"
+#include "base/memory/base64.h"
 
 /* ---- Signs of a crawler trap that a URL alone shows ---- */
 
@@ -77,23 +78,6 @@ unsigned trap_parameters(const char *query, size_t length)
     return n;
 }
 
-static bool trap_is_letter(char c)
-{
-    char lower = (char)(c | 0x20);
-    return lower >= 'a' && lower <= 'z';
-}
-
-static bool is_hex(char c)
-{
-    char lower = (char)(c | 0x20);
-    return ascii_is_digit(c) || (lower >= 'a' && lower <= 'f');
-}
-
-static bool trap_is_word(char c)
-{
-    return trap_is_letter(c) || ascii_is_digit(c);
-}
-
 /* Hexadecimal digits in groups of 8, 4, 4, 4 and 12, with dashes between them. */
 static bool is_uuid(const char *p, const char *end)
 {
@@ -102,7 +86,7 @@ static bool is_uuid(const char *p, const char *end)
     }
     for (size_t i = 0; i < UUID_LENGTH; i++) {
         bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-        if (dash ? p[i] != '-' : !is_hex(p[i])) {
+        if (dash ? p[i] != '-' : !(hex_value(p[i]) >= 0)) {
             return false;
         }
     }
@@ -111,17 +95,17 @@ static bool is_uuid(const char *p, const char *end)
 
 size_t trap_identifier(const char *start, const char *p, const char *end)
 {
-    if (p == end || !trap_is_word(*p) || (p > start && trap_is_word(p[-1]))) {
+    if (p == end || !ascii_is_alnum(*p) || (p > start && ascii_is_alnum(p[-1]))) {
         return 0;
     }
-    if (is_uuid(p, end) && (end - p == UUID_LENGTH || !trap_is_word(p[UUID_LENGTH]))) {
+    if (is_uuid(p, end) && (end - p == UUID_LENGTH || !ascii_is_alnum(p[UUID_LENGTH]))) {
         return UUID_LENGTH;
     }
     const char *q = p;
     bool hex = true;
     unsigned changes = 0; /* between digits and letters */
-    while (q < end && trap_is_word(*q)) {
-        hex = hex && is_hex(*q);
+    while (q < end && ascii_is_alnum(*q)) {
+        hex = hex && (hex_value(*q) >= 0);
         changes += q > p && ascii_is_digit(*q) != ascii_is_digit(q[-1]);
         q++;
     }
@@ -137,14 +121,14 @@ static void append_general(Buffer *out, const char *text, size_t length)
     const char *end = text + length;
     const char *plain = text; /* up to p it stays as it is */
     while (p < end) {
-        size_t n = trap_is_word(*p) ? trap_identifier(text, p, end) : 0;
+        size_t n = ascii_is_alnum(*p) ? trap_identifier(text, p, end) : 0;
         char mark = n > 0 ? 'x' : '0';
         while (mark == '0' && p + n < end && ascii_is_digit(p[n])) {
             n++;
         }
         if (n == 0) {
             p += *p == '%' && end - p >= 3 ? 3 : 1;
-            while (p < end && trap_is_letter(*p) && trap_is_word(p[-1])) {
+            while (p < end && ascii_is_letter(*p) && ascii_is_alnum(p[-1])) {
                 p++; /* nothing begins here */
             }
             continue;

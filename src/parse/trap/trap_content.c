@@ -82,17 +82,9 @@ static void trap_content_replace(Reader *reader, const char *p, const char *end,
 /* The value of a word that is a number; NO_NUMBER for others. */
 static uint32_t trap_content_number_of(const char *word, size_t length)
 {
-    uint32_t value = 0;
-    if (length > MAX_DIGITS) {
-        return NO_NUMBER;
-    }
-    for (size_t i = 0; i < length; i++) {
-        if (!ascii_is_digit(word[i])) {
-            return NO_NUMBER;
-        }
-        value = value * 10 + (uint32_t)(word[i] - '0');
-    }
-    return value;
+    uint64_t value = 0;
+    bool is_one = length <= MAX_DIGITS && ascii_number(word, length, UINT32_MAX, &value);
+    return is_one ? (uint32_t)value : NO_NUMBER;
 }
 
 static void read_url_numbers(Reader *reader, const Url *url)

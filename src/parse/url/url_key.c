@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "parse/url/url_encode.h"
+#include "base/core/ascii.h"
 
 /* Names are compared without case. */
 static const char *const session_names[] = {
@@ -74,13 +75,6 @@ static bool url_key_is_tracking(const char *name, size_t name_length)
     return url_key_is_one_of(name, name_length, tracking_names, COUNT(tracking_names));
 }
 
-static bool is_unreserved(char c)
-{
-    char lower = (char)(c | 0x20);
-    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-           c == '_' || c == '~';
-}
-
 /* Step 1. The result is never longer than the text; returns its length. */
 static size_t normalize_escapes(const char *text, size_t length, char *to)
 {
@@ -94,7 +88,7 @@ static size_t normalize_escapes(const char *text, size_t length, char *to)
             continue;
         }
         char c = (char)(high * 16 + low);
-        if (is_unreserved(c)) {
+        if (ascii_is_alnum(c) || (c != '\0' && strchr("-._~", c) != NULL)) {
             *to++ = c;
         } else {
             *to++ = '%';

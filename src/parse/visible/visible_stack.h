@@ -29,7 +29,6 @@ enum {                             /* flags of an element */
        VISIBLE_IN_SCOPE = 2,       /* its end tag closes what is open in it */
        VISIBLE_FORMATTING = 4,     /* its end tag closes it alone, not the blocks in it */
        VISIBLE_HEADING = 8,        /* h1 to h6 */
-       VISIBLE_IMPLIED_END = 16,   /* ends with the element around it: p, li, dd, td ... */
        VISIBLE_KEEPS_WHITE = 32,   /* white-space: pre */
        VISIBLE_CLOSED_DETAILS = 64 /* only its summary is seen, unless it is open */
 };

@@ -24,31 +24,52 @@ bool visible_tree_in_document(const VisibleTree *tree)
 
 #define NOT_FOUND ((size_t)-1)
 
-/* What an end tag does not reach through. */
-typedef enum Reach { REACH_SCOPE, REACH_BUTTON, REACH_LIST, REACH_TABLE } Reach;
+/* What a tag does not reach through. */
+typedef enum Reach {
+    REACH_SCOPE,
+    REACH_BUTTON,
+    REACH_LIST,
+    REACH_TABLE,
+    REACH_ITEM,   /* what begins a list of its own */
+    REACH_INLINE, /* anything but inline elements */
+} Reach;
 
 static bool is_edge(const VisibleNode *node, Reach reach)
 {
     if (node->space != HTML_SPACE_HTML) {
-        return reach != REACH_TABLE && node->html_within;
+        return reach == REACH_ITEM || (reach != REACH_TABLE && node->html_within);
     }
-    if (reach == REACH_TABLE) {
+    unsigned kind = html_tag_traits[node->id].flags;
+    switch (reach) {
+    case REACH_TABLE:
         return node->id == HTML_TABLE || node->id == HTML_TEMPLATE;
+    case REACH_ITEM:
+        return (kind & HTML_TAG_SPECIAL) != 0 && node->id != HTML_ADDRESS && node->id != HTML_DIV &&
+               node->id != HTML_P;
+    case REACH_INLINE:
+        return (kind & HTML_TAG_SPECIAL) != 0;
+    case REACH_SCOPE:
+    case REACH_BUTTON:
+    case REACH_LIST:
+        break;
     }
-    return (html_tag_traits[node->id].flags & HTML_TAG_SCOPE) != 0 ||
-           (reach == REACH_BUTTON && node->id == HTML_BUTTON) ||
+    return (kind & HTML_TAG_SCOPE) != 0 || (reach == REACH_BUTTON && node->id == HTML_BUTTON) ||
            (reach == REACH_LIST && (node->id == HTML_OL || node->id == HTML_UL));
 }
 
-/* The index of the innermost open element of this id within reach, or NOT_FOUND. */
-static size_t visible_tree_find(const VisibleStack *stack, HtmlTagId id, Reach reach)
+/* The index of the innermost open element of this id within reach, or NOT_FOUND; key: of the name
+ * of an unknown one. The end tag of a heading ends any. */
+static size_t visible_tree_find(const VisibleStack *stack, HtmlTagId id, uint64_t key, Reach reach)
 {
-    if (stack->n_open[id] == 0) {
+    bool is_heading = (visible_traits[id].flags & VISIBLE_HEADING) != 0;
+    if (stack->n_open[id] == 0 && !is_heading) {
         return NOT_FOUND;
     }
     for (size_t i = stack->depth; i > 0; i--) {
         const VisibleNode *node = &stack->nodes[i - 1];
-        if (node->id == id && node->space == HTML_SPACE_HTML) {
+        bool is_one = is_heading ? (visible_traits[node->id].flags & VISIBLE_HEADING) != 0
+                                 : node->id == id && (id != HTML_UNKNOWN || node->key == key);
+        if (is_one && node->space == HTML_SPACE_HTML) {
             return i - 1;
         }
         if (is_edge(node, reach)) {
@@ -61,7 +82,7 @@ static size_t visible_tree_find(const VisibleStack *stack, HtmlTagId id, Reach r
 /* Closes the innermost element of this id within reach, and what is in it. */
 static bool close_element(VisibleStack *stack, HtmlTagId id, Reach reach)
 {
-    size_t at = visible_tree_find(stack, id, reach);
+    size_t at = visible_tree_find(stack, id, 0, reach);
     if (at != NOT_FOUND) {
         visible_stack_pop_to(stack, at);
     }
@@ -79,49 +100,20 @@ static bool is_top(const VisibleStack *stack, HtmlTagId id)
 /* The end tag of <b>, <a> ... closes the element and not the blocks in it. */
 static void end_formatting(VisibleStack *stack, HtmlTagId id)
 {
-    if (stack->n_open[id] == 0) {
+    bool block_within = false;
+    size_t at = visible_tree_find(stack, id, 0, REACH_SCOPE);
+    if (at == NOT_FOUND) {
         return;
     }
-    bool block_within = false;
-    for (size_t i = stack->depth; i > 0; i--) {
-        const VisibleNode *node = &stack->nodes[i - 1];
-        if (node->id == id && node->space == HTML_SPACE_HTML) {
-            if (block_within) {
-                visible_stack_remove(stack, i - 1);
-            } else {
-                visible_stack_pop_to(stack, i - 1);
-            }
-            return;
-        }
-        if (is_edge(node, REACH_SCOPE)) {
-            return;
-        }
+    for (size_t i = at + 1; i < stack->depth; i++) {
+        const VisibleNode *node = &stack->nodes[i];
         block_within |= node->space != HTML_SPACE_HTML ||
                         (html_tag_traits[node->id].flags & HTML_TAG_SPECIAL) != 0;
     }
-}
-
-/* ---- list items ---- */
-
-/* An item ends the one before, unless something that begins a list of its own is between. */
-static void close_item(VisibleStack *stack, HtmlTagId one, HtmlTagId other)
-{
-    if (stack->n_open[one] == 0 && stack->n_open[other] == 0) {
-        return;
-    }
-    for (size_t i = stack->depth; i > 0; i--) {
-        const VisibleNode *node = &stack->nodes[i - 1];
-        if (node->space != HTML_SPACE_HTML) {
-            return;
-        }
-        if (node->id == one || node->id == other) {
-            visible_stack_pop_to(stack, i - 1);
-            return;
-        }
-        bool special = (html_tag_traits[node->id].flags & HTML_TAG_SPECIAL) != 0;
-        if (special && node->id != HTML_ADDRESS && node->id != HTML_DIV && node->id != HTML_P) {
-            return;
-        }
+    if (block_within) {
+        visible_stack_remove(stack, at);
+    } else {
+        visible_stack_pop_to(stack, at);
     }
 }
 
@@ -151,7 +143,7 @@ static void clear_table(VisibleStack *stack, size_t table, bool keep_rows, bool 
 /* False: there is no table that it could be a part of. */
 static bool begin_table_part(VisibleStack *stack, HtmlTagId id)
 {
-    size_t table = visible_tree_find(stack, HTML_TABLE, REACH_TABLE);
+    size_t table = visible_tree_find(stack, HTML_TABLE, 0, REACH_TABLE);
     if (table == NOT_FOUND) {
         return false;
     }
@@ -180,10 +172,11 @@ static void begin_table(VisibleStack *stack)
 /* Closes what a start tag ends. */
 static void imply_ends(VisibleStack *stack, HtmlTagId id, unsigned flags)
 {
+    /* An item ends the one before. */
     if (id == HTML_LI) {
-        close_item(stack, HTML_LI, HTML_LI);
-    } else if (id == HTML_DD || id == HTML_DT) {
-        close_item(stack, HTML_DD, HTML_DT);
+        (void)close_element(stack, HTML_LI, REACH_ITEM);
+    } else if ((id == HTML_DD || id == HTML_DT) && !close_element(stack, HTML_DD, REACH_ITEM)) {
+        (void)close_element(stack, HTML_DT, REACH_ITEM);
     }
     if ((flags & VISIBLE_CLOSES_P) != 0) {
         (void)close_element(stack, HTML_P, REACH_BUTTON);
@@ -323,42 +316,6 @@ HtmlTextMode visible_tree_start_tag(VisibleTree *tree, const HtmlTag *tag)
 
 /* ---- end tags ---- */
 
-/* The end tag of an element that no other rule knows: the nearest one of that name, if only inline
- * elements are in it. */
-static void end_other(VisibleStack *stack, HtmlTagId id, uint64_t key)
-{
-    if (stack->n_open[id] == 0) {
-        return;
-    }
-    for (size_t i = stack->depth; i > 0; i--) {
-        const VisibleNode *node = &stack->nodes[i - 1];
-        if (node->space == HTML_SPACE_HTML && node->key == key) {
-            visible_stack_pop_to(stack, i - 1);
-            return;
-        }
-        if (node->space != HTML_SPACE_HTML
-                ? node->html_within
-                : (html_tag_traits[node->id].flags & HTML_TAG_SPECIAL) != 0) {
-            return;
-        }
-    }
-}
-
-static void end_heading(VisibleStack *stack)
-{
-    for (size_t i = stack->depth; i > 0; i--) {
-        const VisibleNode *node = &stack->nodes[i - 1];
-        if (node->space == HTML_SPACE_HTML &&
-            (visible_traits[node->id].flags & VISIBLE_HEADING) != 0) {
-            visible_stack_pop_to(stack, i - 1);
-            return;
-        }
-        if (is_edge(node, REACH_SCOPE)) {
-            return;
-        }
-    }
-}
-
 static void visible_tree_html_end_tag(VisibleTree *tree, HtmlTagId id, uint64_t key)
 {
     VisibleStack *stack = &tree->stack;
@@ -385,16 +342,15 @@ static void visible_tree_html_end_tag(VisibleTree *tree, HtmlTagId id, uint64_t 
     default:
         break;
     }
-    if ((flags & VISIBLE_HEADING) != 0) {
-        end_heading(stack);
-    } else if ((flags & VISIBLE_FORMATTING) != 0) {
+    if ((flags & VISIBLE_FORMATTING) != 0) {
         end_formatting(stack, id);
     } else if (id == HTML_TABLE || visible_tree_is_table_part(id)) {
         (void)close_element(stack, id, REACH_TABLE);
     } else if ((flags & VISIBLE_IN_SCOPE) != 0) {
         (void)close_element(stack, id, REACH_SCOPE);
     } else {
-        end_other(stack, id, key);
+        size_t at = visible_tree_find(stack, id, key, REACH_INLINE);
+        visible_stack_pop_to(stack, at == NOT_FOUND ? stack->depth : at);
     }
 }
 

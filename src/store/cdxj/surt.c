@@ -65,23 +65,18 @@ static size_t normalize_path(char *path, size_t length)
     return n;
 }
 
-static bool surt_is_alnum(char c)
-{
-    return ascii_is_digit(c) || ascii_is_letter(c);
-}
-
 /* The end of "(" 24 letters or digits ")/" at s, with one-letter names "(a(...)b(...))/" too. */
 static size_t path_session(const char *s, size_t length)
 {
     size_t i = 1;
     bool named = length > 2 && s[2] == '(';
     do {
-        if (named && (i + 2 > length || !surt_is_alnum(s[i]) || s[i + 1] != '(')) {
+        if (named && (i + 2 > length || !ascii_is_alnum(s[i]) || s[i + 1] != '(')) {
             return 0;
         }
         i += named ? 2 : 0;
         for (size_t k = 0; k < 24; k++, i++) {
-            if (i >= length || !surt_is_alnum(s[i])) {
+            if (i >= length || !ascii_is_alnum(s[i])) {
                 return 0;
             }
         }
@@ -174,7 +169,7 @@ static size_t session_end(const char *s, size_t length, size_t at, size_t amp,
     }
     at += session->length;
     return session->value == 0 ? cfid_end(s, length, at, amp)
-                               : exact_value(s, length, at, session->value, surt_is_alnum);
+                               : exact_value(s, length, at, session->value, ascii_is_alnum);
 }
 
 /* "aspsessionid", eight letters, "=" and 24 more. */

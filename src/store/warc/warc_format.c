@@ -8,6 +8,8 @@
 #include <strings.h>
 #include <sys/random.h>
 
+#include "base/core/ascii.h"
+
 bool warc_bytes_are(WarcBytes bytes, const char *word)
 {
     return strlen(word) == bytes.length && strncasecmp(bytes.bytes, word, bytes.length) == 0;
@@ -23,20 +25,9 @@ bool warc_bytes_next_line(WarcBytes *text, WarcBytes *line)
     return is_there;
 }
 
-static bool warc_format_is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 WarcBytes warc_bytes_trim(WarcBytes bytes)
 {
-    while (bytes.length > 0 && warc_format_is_blank(bytes.bytes[0])) {
-        bytes.bytes++;
-        bytes.length--;
-    }
-    while (bytes.length > 0 && warc_format_is_blank(bytes.bytes[bytes.length - 1])) {
-        bytes.length--;
-    }
+    ascii_trim_blanks(&bytes.bytes, &bytes.length);
     return bytes;
 }
 
@@ -65,19 +56,7 @@ bool warc_fields_find(const WarcField *fields, size_t n, const char *name, WarcB
 
 bool warc_bytes_number(WarcBytes bytes, uint64_t max, uint64_t *number)
 {
-    uint64_t n = 0;
-    if (bytes.length == 0) {
-        return false;
-    }
-    for (size_t i = 0; i < bytes.length; i++) {
-        unsigned digit = (unsigned)(unsigned char)bytes.bytes[i] - '0';
-        if (digit > 9 || digit > max || n > (max - digit) / 10) {
-            return false;
-        }
-        n = n * 10 + digit;
-    }
-    *number = n;
-    return true;
+    return ascii_number(bytes.bytes, bytes.length, max, number);
 }
 
 static const char *const type_names[WARC_TYPES] = {
