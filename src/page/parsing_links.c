@@ -5,6 +5,7 @@
 
 #include "parse/host/authority.h"
 #include "parse/trap/trap.h"
+#include "base/memory/array.h"
 
 /* ---- Parsing links ---- */
 
@@ -309,26 +310,13 @@ static const PageLink *copy_link(Parser *parser, const PageLink *link)
     return copy;
 }
 
-static bool parsing_links_has_room(Parser *parser)
-{
-    if (parser->n_kept < parser->kept_capacity) {
-        return true;
-    }
-    size_t capacity = parser->kept_capacity == 0 ? 256 : parser->kept_capacity * 2;
-    KeptLink *kept = realloc(parser->kept, capacity * sizeof *kept);
-    if (kept == NULL) {
-        return false;
-    }
-    parser->kept = kept;
-    parser->kept_capacity = capacity;
-    return true;
-}
-
 /* Keeps a copy. False: there is no memory for it. */
 static bool parsing_links_keep(Parser *parser, const PageLink *link, float score, uint8_t hop,
                                bool in_page)
 {
-    const PageLink *copy = parsing_links_has_room(parser) ? copy_link(parser, link) : NULL;
+    Result rc = array_reserve(&parser->kept, &parser->kept_capacity, parser->n_kept + 1,
+                              sizeof *parser->kept);
+    const PageLink *copy = rc == RESULT_OK ? copy_link(parser, link) : NULL;
     if (copy == NULL) {
         return false;
     }
@@ -592,14 +580,9 @@ static void list_link(Parser *parser, const PageLink *link)
     if (parser->arena.used_bytes > parser->arena.limit_bytes / 2) {
         return; /* the rest is for the links that are followed */
     }
-    if (parser->n_listed == parser->listed_capacity) {
-        size_t capacity = parser->listed_capacity == 0 ? 256 : parser->listed_capacity * 2;
-        PageLink *listed = realloc(parser->listed, capacity * sizeof *listed);
-        if (listed == NULL) {
-            return;
-        }
-        parser->listed = listed;
-        parser->listed_capacity = capacity;
+    if (array_reserve(&parser->listed, &parser->listed_capacity, parser->n_listed + 1,
+                      sizeof *parser->listed) != RESULT_OK) {
+        return;
     }
     PageLink *copy = &parser->listed[parser->n_listed];
     *copy = *link;

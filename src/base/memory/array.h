@@ -3,7 +3,7 @@
  * What: the caller has the pointer, NULL at first, and the number of elements. How many there is
  * room for follows from the number: ARRAY_FIRST, then the next power of two. So an array that is
  * emptied to be filled again is shrunk by its first element: whoever fills one page after page has
- * a capacity of his own.
+ * a capacity of his own (array_reserve).
  *
  *     rc = array_add(&list->items, &list->n, sizeof *list->items, &item);
  *
@@ -50,6 +50,25 @@ static inline Result array_add(void *place, size_t *n, size_t bytes, const void 
     }
     memcpy(array + *n * bytes, element, bytes);
     *n += 1;
+    return RESULT_OK;
+}
+
+/* Room for n elements in an array that keeps its capacity; those that are new are zeros. */
+static inline Result array_reserve(void *place, size_t *capacity, size_t n, size_t bytes)
+{
+    char *array = NULL;
+    if (n <= *capacity) {
+        return RESULT_OK;
+    }
+    size_t room = array_room(n);
+    memcpy(&array, place, sizeof array);
+    array = reallocarray(array, room, bytes);
+    if (array == NULL) {
+        return RESULT_MEMORY;
+    }
+    memset(array + *capacity * bytes, 0, (room - *capacity) * bytes);
+    memcpy(place, &array, sizeof array);
+    *capacity = room;
     return RESULT_OK;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define FIRST_STATES 1024u
+#include "base/memory/array.h"
 
 void socket_watch_init(SocketWatch *watch, int epoll)
 {
@@ -22,20 +22,8 @@ void socket_watch_destroy(SocketWatch *watch)
 static SocketState *socket_watch_state_of(SocketWatch *watch, int fd)
 {
     size_t place = (size_t)fd;
-    if (place >= watch->n) {
-        size_t n = watch->n == 0 ? FIRST_STATES : watch->n;
-        while (n <= place) {
-            n *= 2;
-        }
-        SocketState *states = realloc(watch->states, n * sizeof *states);
-        if (states == NULL) {
-            return NULL;
-        }
-        memset(states + watch->n, 0, (n - watch->n) * sizeof *states);
-        watch->states = states;
-        watch->n = n;
-    }
-    return &watch->states[place];
+    Result rc = array_reserve(&watch->states, &watch->n, place + 1, sizeof *watch->states);
+    return rc == RESULT_OK ? &watch->states[place] : NULL;
 }
 
 static bool put_in(const SocketWatch *watch, int fd, uint32_t events, bool known)

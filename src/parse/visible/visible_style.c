@@ -194,15 +194,11 @@ void visible_styles_destroy(VisibleStyles *styles)
 
 static VisibleElement *style_add_element(VisibleStyles *styles, uint32_t parent, uint64_t tag)
 {
-    if (styles->n == styles->capacity) {
-        size_t more = array_room(styles->n + 1);
-        VisibleElement *elements = reallocarray(styles->elements, more, sizeof *elements);
-        if (elements == NULL || styles->n == UINT32_MAX) {
-            styles->failed = true;
-            return NULL;
-        }
-        styles->elements = elements;
-        styles->capacity = more;
+    if (styles->n == UINT32_MAX ||
+        array_reserve(&styles->elements, &styles->capacity, styles->n + 1,
+                      sizeof *styles->elements) != RESULT_OK) {
+        styles->failed = true;
+        return NULL;
     }
     VisibleElement *e = &styles->elements[styles->n++];
     *e = (VisibleElement){.tag = tag, .parent = parent};

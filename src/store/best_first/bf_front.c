@@ -8,6 +8,7 @@
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
 #include "store/schedule/schedule_read.h"
+#include "base/memory/array.h"
 
 /* The head of a host's queue in memory: a small sorted window onto its range in the schedule.
  *
@@ -165,16 +166,11 @@ static bool bf_leases_have(const BFLeases *leases, uint64_t index)
 /* RESULT_MEMORY: nothing changed. */
 static Result bf_leases_add(BFLeases *leases, uint64_t index)
 {
-    if (index / 64 >= leases->n_words) {
-        /* Indices are dense, so a bit each is less than a set, and grows by doubling. */
-        size_t n = 2 * (size_t)(index / 64 + 1);
-        uint64_t *words = reallocarray(leases->words, n, sizeof *words);
-        if (words == NULL) {
-            return RESULT_MEMORY;
-        }
-        memset(words + leases->n_words, 0, (n - leases->n_words) * sizeof *words);
-        leases->words = words;
-        leases->n_words = n;
+    /* Indices are dense, so a bit each is less than a set. */
+    Result rc = array_reserve(&leases->words, &leases->n_words, (size_t)(index / 64) + 1,
+                              sizeof *leases->words);
+    if (rc != RESULT_OK) {
+        return rc;
     }
     leases->count += !bf_leases_have(leases, index);
     leases->words[index / 64] |= UINT64_C(1) << index % 64;

@@ -128,22 +128,6 @@ static Result drum_block_read_header(const DrumFile *file, uint64_t offset, Drum
     return good ? RESULT_OK : RESULT_DAMAGED;
 }
 
-/* Makes room for one more block, so that drum_block_note cannot fail after the write. */
-static Result drum_block_reserve(DrumFile *file)
-{
-    if (file->n_blocks < file->capacity) {
-        return RESULT_OK;
-    }
-    size_t capacity = file->capacity == 0 ? 64 : file->capacity * 2;
-    DrumBlock *blocks = realloc(file->blocks, capacity * sizeof *blocks);
-    if (blocks == NULL) {
-        return RESULT_MEMORY;
-    }
-    file->blocks = blocks;
-    file->capacity = capacity;
-    return RESULT_OK;
-}
-
 /* Adds a block to the list; the file ends behind it. */
 static void drum_block_note(DrumFile *file, const DrumBlock *block)
 {
@@ -264,7 +248,8 @@ static Result drum_file_create(DrumFile *file)
 Result drum_file_append(DrumFile *file, DrumBlock *block, DrumBytes keys, DrumBytes auxiliary)
 {
     static const char zeros[8];
-    Result rc = drum_block_reserve(file);
+    Result rc =
+        array_reserve(&file->blocks, &file->capacity, file->n_blocks + 1, sizeof *file->blocks);
     if (rc == RESULT_OK && file->fd < 0) {
         rc = drum_file_create(file);
     }
@@ -424,7 +409,8 @@ static Result scan_headers(Scan *scan)
                                .auxiliary_bytes = header.auxiliary_bytes,
                                .bucket = header.bucket};
             if (drum_block_end(&block) <= scan->file_bytes) {
-                rc = drum_block_reserve(file);
+                rc = array_reserve(&file->blocks, &file->capacity, file->n_blocks + 1,
+                                   sizeof *file->blocks);
                 if (rc != RESULT_OK) {
                     return rc;
                 }
@@ -450,15 +436,8 @@ static bool sections_are_good(const DrumFile *file, const DrumBlock *block, uint
 {
     size_t need =
         block->keys_bytes > block->auxiliary_bytes ? block->keys_bytes : block->auxiliary_bytes;
-    if (need > *capacity) {
-        uint8_t *more = realloc(*bytes, need);
-        if (more == NULL) {
-            return false;
-        }
-        *bytes = more;
-        *capacity = need;
-    }
-    return drum_file_read_keys(file, block, *bytes) == RESULT_OK &&
+    return array_reserve(bytes, capacity, need, 1) == RESULT_OK &&
+           drum_file_read_keys(file, block, *bytes) == RESULT_OK &&
            drum_file_read_auxiliaries(file, block, *bytes) == RESULT_OK;
 }
 

@@ -50,19 +50,6 @@ void page_db_link_stream_delete(PageDBLinkStream *es)
     }
 }
 
-static int reserve_links(PageDBLinkStream *es, size_t n)
-{
-    if (n > es->m_to) {
-        uint64_t *block = reallocarray(es->block, n + n / 2, sizeof *block);
-        if (block == NULL) {
-            return ENOMEM;
-        }
-        es->block = block;
-        es->m_to = n + n / 2;
-    }
-    return 0;
-}
-
 /* Decodes all lists of a record that come after the last one read. */
 static int decode_record(PageDBLinkStream *es, const MDB_val *key, const MDB_val *record)
 {
@@ -70,7 +57,9 @@ static int decode_record(PageDBLinkStream *es, const MDB_val *key, const MDB_val
     memcpy(&first, key->mv_data, sizeof first);
     PageLinksReader reader;
     page_links_reader_init(&reader, first, record);
-    int rc = reserve_links(es, es->used + page_links_bound(record->mv_size));
+    size_t most = es->used + page_links_bound(record->mv_size);
+    int rc =
+        array_reserve(&es->block, &es->m_to, most, sizeof *es->block) == RESULT_OK ? 0 : ENOMEM;
     size_t length = 0;
     const uint8_t *list = NULL;
     uint64_t from = 0;

@@ -6,10 +6,9 @@
 
 #include "base/memory/array.h"
 
-#define FIRST_ELEMENTS 65536u
-#define STOP_MASK      0x7fu /* links between two looks at the stop flag: each may touch new pages */
-#define MAX_INDEX      ((int64_t)UINT32_MAX - 2)
-#define SMALL_DEGREES  1024u
+#define STOP_MASK     0x7fu /* links between two looks at the stop flag: each may touch new pages */
+#define MAX_INDEX     ((int64_t)UINT32_MAX - 2)
+#define SMALL_DEGREES 1024u
 
 /* Links from one page, one behind the other. */
 typedef struct Run {
@@ -38,29 +37,12 @@ static bool link_graph_is_stopped(const atomic_bool *stop, uint64_t i)
     return (i & STOP_MASK) == 0 && rank_is_stopped(stop);
 }
 
-/* Makes room for a page, with zeros. */
-static Result reading_reserve(Reading *r, size_t n)
-{
-    if (n <= r->m_source_of) {
-        return RESULT_OK;
-    }
-    size_t room = array_room(n < FIRST_ELEMENTS ? FIRST_ELEMENTS : n);
-    uint32_t *source_of = reallocarray(r->source_of, room, sizeof *source_of);
-    if (source_of == NULL) {
-        return RESULT_MEMORY;
-    }
-    memset(source_of + r->m_source_of, 0, (room - r->m_source_of) * sizeof *source_of);
-    r->source_of = source_of;
-    r->m_source_of = room;
-    return RESULT_OK;
-}
-
 /* A link from another page than the one before: ends the run and begins the next. A page that was
  * no source becomes one. */
 static Result begin_run(Reading *r, uint32_t page)
 {
     static const uint32_t none = 0;
-    Result rc = reading_reserve(r, (size_t)page + 1);
+    Result rc = array_reserve(&r->source_of, &r->m_source_of, (size_t)page + 1, sizeof page);
     if (rc == RESULT_OK && r->source_of[page] == 0) {
         rc = array_add(&r->source_page, &r->n_sources, sizeof page, &page);
         if (rc == RESULT_OK) {

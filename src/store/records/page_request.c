@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
+
 PageRequest *page_request_new(size_t n_urls)
 {
     PageRequest *request = calloc(1, sizeof *request);
@@ -45,14 +47,9 @@ int page_request_add_url(PageRequest *request, const char *url)
 
 int page_request_take_url(PageRequest *request, char *url)
 {
-    if (request->n_urls == request->m_urls) {
-        size_t m_urls = request->m_urls * 2;
-        char **urls = realloc(request->urls, m_urls * sizeof *urls);
-        if (urls == NULL) {
-            return -1;
-        }
-        request->urls = urls;
-        request->m_urls = m_urls;
+    if (array_reserve(&request->urls, &request->m_urls, request->n_urls + 1, sizeof url) !=
+        RESULT_OK) {
+        return -1;
     }
     request->urls[request->n_urls++] = url;
     return 0;
