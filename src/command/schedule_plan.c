@@ -280,8 +280,7 @@ static Freshness optimum(Plan *plan, double visits_per_s, size_t *n_bound)
     size_t n_late = 0;
     plan->bounds = revisit_policy_bounds(&plan->policy, (double)plan->n / visits_per_s);
     schedule_plan_find_floors(plan);
-    double price =
-        freq_plan_price_above(plan->pages, plan->floors, plan->n, visits_per_s, &plan->bounds);
+    double price = freq_plan_price(plan->pages, plan->floors, plan->n, visits_per_s, &plan->bounds);
     *n_bound = count_bound(plan, price);
     return freshness_by(plan, optimal_s, price, &n_late);
 }

@@ -177,7 +177,7 @@ static void publish_trouble(IngestWriter *writer, MDB_txn *txn, uint64_t hosts_w
     size_t n = 0;
     (void)schedule_parked_counts(writer->store.schedule, txn, &urls, &hosts);
     if (writer->store.waits != 0) {
-        (void)wait_rows_count(writer->store.waits, txn, &waiting);
+        (void)lmdb_count(txn, writer->store.waits, &waiting, "count waits");
         (void)wait_rows_read(writer->store.waits, txn, NULL, &next, 1, &n);
     }
     if (waiting > 0 && waiting >= hosts_with_work) {

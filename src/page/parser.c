@@ -708,7 +708,7 @@ void parser_destroy(Parser *parser)
     buffer_destroy(&parser->unpacked);
     buffer_destroy(&parser->pattern);
     buffer_destroy(&parser->coding);
-    external_links_destroy(&parser->external);
+    buffer_destroy(&parser->external.list);
     url_destroy(&parser->source);
     url_destroy(&parser->target);
     dedup_scratch_destroy(&parser->dedup);

@@ -83,7 +83,7 @@ static void judge_scope_by(Judge *judge, const char *by, const char *value,
     Result rc = scope_new(&scope, options, &error);
     if (rc == RESULT_OK) {
         const char *url = judge->subject->url;
-        Refusal refusal = scope_refuses(scope, url, strlen(url));
+        Refusal refusal = scope_rule_refusal(scope_rule(scope, url, strlen(url)));
         bool passes = refusal != REFUSED_SCOPE; /* a port is judge_port's */
         why_judge_note(judge, by, passes, passes ? 0 : refusal_status(refusal), "%s", value);
     } else {

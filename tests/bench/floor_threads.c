@@ -112,7 +112,7 @@ static void write_job(FloorThreads *threads, Job *job)
     }
     buffer_reset(&job->reading.links);
     buffer_reset(&job->reading.urls);
-    if (queue_try_push(&threads->spare, job) != RESULT_OK) {
+    if (queue_try_add(&threads->spare, job, 0) != RESULT_OK) {
         job_delete(job);
     }
 }

@@ -179,7 +179,7 @@ static RevisitPrice price_of(World *w, Policy kind, const RevisitPolicy *policy,
     FreqBounds bounds = revisit_policy_bounds(policy, w->mean_s);
     double visits_per_s =
         freq_spending_take(&w->spending, w->visits_per_s, visits, elapsed_s, w->mean_s);
-    price.price = freq_plan_price(w->estimated, w->n, visits_per_s, &bounds);
+    price.price = freq_plan_price(w->estimated, NULL, w->n, visits_per_s, &bounds);
     return price;
 }
 
@@ -262,7 +262,7 @@ static void count_fresh(World *w, double end, Outcome *outcome)
 static double plan(const World *w, const RevisitPolicy *policy)
 {
     FreqBounds bounds = revisit_policy_bounds(policy, w->mean_s);
-    double price = freq_plan_price(w->estimated, w->n, w->visits_per_s, &bounds);
+    double price = freq_plan_price(w->estimated, NULL, w->n, w->visits_per_s, &bounds);
     return freq_plan_forecast(w->estimated, w->n, price, &bounds).freshness;
 }
 
@@ -362,7 +362,7 @@ static void compare(World *w, const Distribution *distribution, double budget)
     w->visits_per_s = budget * rates;
     w->mean_s = (double)w->n / w->visits_per_s;
     FreqBounds bounds = {.least_s = LEAST_SHARE * w->mean_s, .most_s = END_S};
-    w->best_price = freq_plan_price(w->known, w->n, w->visits_per_s, &bounds);
+    w->best_price = freq_plan_price(w->known, NULL, w->n, w->visits_per_s, &bounds);
     double best = freq_plan_forecast(w->known, w->n, w->best_price, &bounds).freshness;
     /* The geometric mean needs as many visits as the others: its default follows from the rates. */
     double default_s = pow(roots / w->visits_per_s, 2);

@@ -38,8 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     css_reader_init(&reader);
     Seen sheet = {.text = text, .length = size};
     Seen declarations = sheet;
-    assert(css_read_sheet(&reader, text, size, take, &sheet) == RESULT_OK);
-    assert(css_read_declarations(&reader, text, size, take, &declarations) == RESULT_OK);
+    assert(css_read(&reader, text, size, true, take, &sheet) == RESULT_OK);
+    assert(css_read(&reader, text, size, false, take, &declarations) == RESULT_OK);
     assert(declarations.n <= sheet.n);
     size_t n = 0;
     const char *label = css_charset_label(text, size, &n);

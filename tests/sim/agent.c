@@ -85,7 +85,7 @@ static void destroy_tables(Agent *agent)
 {
     inbox_chore_delete(agent->inbox_chore);
     agent->inbox_chore = NULL;
-    acks_chore_destroy(&agent->acks);
+    tray_destroy(&agent->acks.ranges);
     table_chore_destroy(&agent->table);
     moves_chore_destroy(&agent->moves);
     ingest_cluster_destroy(&agent->cluster);

@@ -66,7 +66,7 @@ static inline void agents_fixture_open(Agent *agent, uint16_t self, const Cluste
 
 static inline void agents_fixture_close(Agent *agent)
 {
-    acks_chore_destroy(&agent->acks);
+    tray_destroy(&agent->acks.ranges);
     inbox_chore_delete(agent->takes);
     inbox_destroy(&agent->inbox);
     ingest_cluster_destroy(&agent->cluster);

@@ -25,7 +25,7 @@ static void expect(const char *sheet, const char *expected)
     CssReader reader;
     Found found = {.text = ""};
     css_reader_init(&reader);
-    CU_ASSERT_EQUAL(css_read_sheet(&reader, sheet, strlen(sheet), take, &found), RESULT_OK);
+    CU_ASSERT_EQUAL(css_read(&reader, sheet, strlen(sheet), true, take, &found), RESULT_OK);
     CU_ASSERT_STRING_EQUAL(found.text, expected);
     css_reader_destroy(&reader);
 }
@@ -59,7 +59,7 @@ static void declarations_of_an_attribute(void)
     const char *style =
         "background-image: url(&quot;); @import \"x\"; @import url(y); cursor: url(z)";
     css_reader_init(&reader);
-    CU_ASSERT_EQUAL(css_read_declarations(&reader, style, strlen(style), take, &found), RESULT_OK);
+    CU_ASSERT_EQUAL(css_read(&reader, style, strlen(style), false, take, &found), RESULT_OK);
     CU_ASSERT_STRING_EQUAL(found.text, "&quot; | z");
     css_reader_destroy(&reader);
 }
@@ -151,7 +151,7 @@ static void a_sink_may_end_it(void)
     CssReader reader;
     int calls = 0;
     css_reader_init(&reader);
-    CU_ASSERT_EQUAL(css_read_sheet(&reader, "a{b:url(a) url(b)}", 18, refuse, &calls),
+    CU_ASSERT_EQUAL(css_read(&reader, "a{b:url(a) url(b)}", 18, true, refuse, &calls),
                     RESULT_LIMIT);
     CU_ASSERT_EQUAL(calls, 1);
     css_reader_destroy(&reader);

@@ -34,7 +34,7 @@ static void the_price_spends_the_budget(void)
     double before = 0;
     for (double per_day = 0.01; per_day < 50; per_day *= 3) {
         double visits_per_s = per_day * PAGES / DAY;
-        double price = freq_plan_price(pages, PAGES, visits_per_s, &wide);
+        double price = freq_plan_price(pages, NULL, PAGES, visits_per_s, &wide);
         FreqForecast f = freq_plan_forecast(pages, PAGES, price, &wide);
         CU_ASSERT_DOUBLE_EQUAL(f.visits_per_s / visits_per_s, 1, 1e-3);
         CU_ASSERT_TRUE(f.freshness > before && f.freshness < 1);
@@ -59,7 +59,7 @@ static void no_visit_is_worth_more_elsewhere(void)
     Dice dice = {5};
     pages_make(pages);
     double visits_per_s = 0.5 * PAGES / DAY;
-    double price = freq_plan_price(pages, PAGES, visits_per_s, &wide);
+    double price = freq_plan_price(pages, NULL, PAGES, visits_per_s, &wide);
     for (size_t i = 0; i < PAGES; i++) {
         freqs[i] = 1 / freq_plan_interval_s(&pages[i], price, &wide);
     }
@@ -89,7 +89,7 @@ static void it_is_better_than_even_visits(void)
         pages[i].weight = 1;
         even += freq_plan_freshness(&pages[i], PAGES / visits_per_s) / PAGES;
     }
-    double price = freq_plan_price(pages, PAGES, visits_per_s, &wide);
+    double price = freq_plan_price(pages, NULL, PAGES, visits_per_s, &wide);
     CU_ASSERT_TRUE(freq_plan_forecast(pages, PAGES, price, &wide).freshness > 1.02 * even);
 }
 
@@ -123,11 +123,11 @@ static void bounds_hold(void)
     FreqPage pages[PAGES] = {{.rate = 0}};
     pages_make(pages);
     FreqBounds bounds = {.least_s = DAY, .most_s = 4 * DAY};
-    CU_ASSERT_EQUAL(freq_plan_price(pages, PAGES, 2 * PAGES / DAY, &bounds), 0.0);
-    CU_ASSERT_EQUAL(freq_plan_price(pages, PAGES, 0.1 * PAGES / DAY, &bounds), HUGE_VAL);
+    CU_ASSERT_EQUAL(freq_plan_price(pages, NULL, PAGES, 2 * PAGES / DAY, &bounds), 0.0);
+    CU_ASSERT_EQUAL(freq_plan_price(pages, NULL, PAGES, 0.1 * PAGES / DAY, &bounds), HUGE_VAL);
     CU_ASSERT_EQUAL(freq_plan_interval_s(&pages[0], 0, &bounds), DAY);
     CU_ASSERT_EQUAL(freq_plan_interval_s(&pages[0], HUGE_VAL, &bounds), 4 * DAY);
-    double price = freq_plan_price(pages, PAGES, 0.5 * PAGES / DAY, &bounds);
+    double price = freq_plan_price(pages, NULL, PAGES, 0.5 * PAGES / DAY, &bounds);
     FreqForecast f = freq_plan_forecast(pages, PAGES, price, &bounds);
     CU_ASSERT_DOUBLE_EQUAL(f.visits_per_s, 0.5 * PAGES / DAY, 1e-5);
     CU_ASSERT_EQUAL(freq_plan_forecast(pages, 0, price, &bounds).freshness, 0.0);
@@ -145,13 +145,13 @@ static void what_politeness_does_not_allow_is_spent_elsewhere(void)
     double polite = 0;
     double slowed = 0;
     pages_make(pages);
-    double plain = freq_plan_price(pages, PAGES, budget, &wide);
+    double plain = freq_plan_price(pages, NULL, PAGES, budget, &wide);
     double demand = freq_plan_forecast(pages, HOST, plain, &wide).visits_per_s;
     CU_ASSERT_TRUE_FATAL(demand * hour > 1);
     freq_plan_raise_floors(pages, floors, HOST, hour, &wide);
     freq_plan_raise_floors(&pages[HOST], &floors[HOST], PAGES - HOST, 1e-3, &wide);
     CU_ASSERT_TRUE((double)floors[0] > plain && (double)floors[HOST] < plain);
-    double price = freq_plan_price_above(pages, floors, PAGES, budget, &wide);
+    double price = freq_plan_price(pages, floors, PAGES, budget, &wide);
     CU_ASSERT_TRUE(price < plain);
     for (size_t i = 0; i < PAGES; i++) {
         double own = fmax((double)floors[i], price);
@@ -174,11 +174,11 @@ static void what_is_fresh_is_not_visited_and_leaves_its_visits_to_others(void)
     FreqPage pages[PAGES] = {{.rate = 0}};
     pages_make(pages);
     FreqBounds bounds = {.least_s = 1, .most_s = 1000 * DAY};
-    double before = freq_plan_price(pages, PAGES, PAGES / DAY, &bounds);
+    double before = freq_plan_price(pages, NULL, PAGES, PAGES / DAY, &bounds);
     for (size_t i = 0; i < PAGES; i += 2) {
         pages[i].least_s = (float)(5000 * DAY);
     }
-    double price = freq_plan_price(pages, PAGES, PAGES / DAY, &bounds);
+    double price = freq_plan_price(pages, NULL, PAGES, PAGES / DAY, &bounds);
     CU_ASSERT_TRUE(price < before);
     CU_ASSERT_TRUE(freq_plan_interval_s(&pages[0], price, &bounds) >= 4999 * DAY);
     CU_ASSERT_TRUE(freq_plan_interval_s(&pages[1], price, &bounds) <

@@ -187,12 +187,13 @@ static void what_is_fresh_leaves_its_visits_to_the_others(void)
     for (unsigned i = 0; i < N; i++) {
         pages[i] = (FreqPage){.rate = (float)(1 / HOUR), .weight = 1};
     }
-    double alone = freq_plan_interval_s(pages, freq_plan_price(pages, N, budget, &bounds), &bounds);
+    double alone =
+        freq_plan_interval_s(pages, freq_plan_price(pages, NULL, N, budget, &bounds), &bounds);
     CU_ASSERT_DOUBLE_EQUAL(alone / (10 * HOUR), 1, 0.01);
     for (unsigned i = 0; i < N; i += 2) {
         pages[i].least_s = (float)(2400 * HOUR);
     }
-    double price = freq_plan_price(pages, N, budget, &bounds);
+    double price = freq_plan_price(pages, NULL, N, budget, &bounds);
     CU_ASSERT_DOUBLE_EQUAL(freq_plan_interval_s(&pages[0], price, &bounds), 2400 * HOUR, 1);
     CU_ASSERT_DOUBLE_EQUAL(freq_plan_interval_s(&pages[1], price, &bounds) / (5 * HOUR), 1, 0.02);
     FreqForecast forecast = freq_plan_forecast(pages, N, price, &bounds);

@@ -329,11 +329,11 @@ static void what_is_posted_is_taken_in_order(void)
     CU_ASSERT_TRUE(mailbox_post(&mailbox, &letter[0]));
     CU_ASSERT_TRUE(mailbox_post_by(&mailbox, &letter[1], MONO_NEVER));
     CU_ASSERT_TRUE(mailbox_post(&mailbox, &letter[2]));
-    mailbox_call(&mailbox);
+    queue_call(&mailbox.queue);
     CU_ASSERT_EQUAL(taken(&mailbox, MONO_NEVER), 3);
     CU_ASSERT_EQUAL(taken(&mailbox, (MonoTime){0}), 0);
     CU_ASSERT_EQUAL(mailbox.look.ns, MONO_NEVER.ns); /* it has no runs */
-    mailbox_destroy(&mailbox);
+    queue_destroy(&mailbox.queue);
 }
 
 /* Times lie so far from now that no machine is too slow for them. */
@@ -351,7 +351,7 @@ static void in_a_run_it_is_looked_into_once_in_a_while(void)
     CU_ASSERT_TRUE(mono_before(mailbox.look, MONO_NEVER));
     CU_ASSERT_EQUAL(taken(&mailbox, MONO_NEVER), 0); /* it looks, and nothing is there */
     CU_ASSERT_EQUAL(mailbox.look.ns, MONO_NEVER.ns);
-    mailbox_destroy(&mailbox);
+    queue_destroy(&mailbox.queue);
 }
 
 static void closed_it_takes_nothing_and_gives_what_is_left(void)
@@ -361,13 +361,13 @@ static void closed_it_takes_nothing_and_gives_what_is_left(void)
     size_t n = 0;
     CU_ASSERT_EQUAL_FATAL(mailbox_init(&mailbox, true), RESULT_OK);
     (void)mailbox_post(&mailbox, &letter[0]);
-    mailbox_close(&mailbox);
+    queue_close(&mailbox.queue);
     CU_ASSERT_FALSE(mailbox_post(&mailbox, &letter[1]));
     CU_ASSERT_FALSE(mailbox_post_by(&mailbox, &letter[1], MONO_NEVER));
     CU_ASSERT_EQUAL(taken(&mailbox, MONO_NEVER), 1);
     CU_ASSERT_FALSE(mailbox_take(&mailbox, messages, &n, MONO_NEVER));
     CU_ASSERT_EQUAL(n, 0);
-    mailbox_destroy(&mailbox);
+    queue_destroy(&mailbox.queue);
 }
 
 UNIT_MAIN("frontier",

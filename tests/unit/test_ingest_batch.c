@@ -445,7 +445,8 @@ static size_t waits(World *w, WaitEntry entries[4])
     MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
     CU_ASSERT_EQUAL(wait_rows_read(w->ingest.tables.store.waits, txn, NULL, entries, 4, &n),
                     RESULT_OK);
-    CU_ASSERT_EQUAL(wait_rows_count(w->ingest.tables.store.waits, txn, &count), RESULT_OK);
+    CU_ASSERT_EQUAL(lmdb_count(txn, w->ingest.tables.store.waits, &count, "count waits"),
+                    RESULT_OK);
     CU_ASSERT_EQUAL(count, n);
     page_db_txn_abort(w->ingest.tables.store.db, txn);
     return n;

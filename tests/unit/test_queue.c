@@ -44,12 +44,12 @@ static void a_full_queue_refuses_who_will_not_wait(void)
     void *out = NULL;
     size_t n = 0;
     CU_ASSERT_EQUAL_FATAL(queue_init(&queue, 2), RESULT_OK);
-    CU_ASSERT_EQUAL(queue_try_push(&queue, &items[0]), RESULT_OK);
-    CU_ASSERT_EQUAL(queue_try_push(&queue, &items[1]), RESULT_OK);
-    CU_ASSERT_EQUAL(queue_try_push(&queue, &items[2]), RESULT_LIMIT);
+    CU_ASSERT_EQUAL(queue_try_add(&queue, &items[0], 0), RESULT_OK);
+    CU_ASSERT_EQUAL(queue_try_add(&queue, &items[1], 0), RESULT_OK);
+    CU_ASSERT_EQUAL(queue_try_add(&queue, &items[2], 0), RESULT_LIMIT);
     CU_ASSERT_EQUAL(queue_count(&queue), 2);
     CU_ASSERT_EQUAL(queue_pop(&queue, &out, 1, &n, MONO_NEVER), RESULT_OK);
-    CU_ASSERT_EQUAL(queue_try_push(&queue, &items[2]), RESULT_OK);
+    CU_ASSERT_EQUAL(queue_try_add(&queue, &items[2], 0), RESULT_OK);
     queue_destroy(&queue);
 }
 
@@ -97,7 +97,7 @@ static void a_closed_queue_gives_what_is_left_and_takes_nothing(void)
     CU_ASSERT_EQUAL(queue_push(&queue, &items[1]), RESULT_OK);
     queue_close(&queue);
     CU_ASSERT_EQUAL(queue_push(&queue, &items[2]), RESULT_CLOSED);
-    CU_ASSERT_EQUAL(queue_try_push(&queue, &items[2]), RESULT_CLOSED);
+    CU_ASSERT_EQUAL(queue_try_add(&queue, &items[2], 0), RESULT_CLOSED);
     CU_ASSERT_EQUAL(queue_pop(&queue, out, 4, &n, MONO_NEVER), RESULT_OK);
     CU_ASSERT_EQUAL(n, 2);
     CU_ASSERT_EQUAL(queue_pop(&queue, out, 4, &n, MONO_NEVER), RESULT_CLOSED);

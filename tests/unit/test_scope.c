@@ -22,7 +22,7 @@ static Scope *scope_of(const ScopeOptions *options)
 
 static Refusal ask(const Scope *scope, const char *url)
 {
-    return scope_refuses(scope, url, strlen(url));
+    return scope_rule_refusal(scope_rule(scope, url, strlen(url)));
 }
 
 static void domains_cover_what_is_below_them(void)
@@ -84,8 +84,8 @@ static void a_url_has_a_greatest_length(void)
     char url[102] = "http://h/";
     memset(url + 9, 'x', 92);
     Scope *scope = scope_of(&everything);
-    CU_ASSERT_EQUAL(scope_refuses(scope, url, 100), REFUSALS);
-    CU_ASSERT_EQUAL(scope_refuses(scope, url, 101), REFUSED_LENGTH);
+    CU_ASSERT_EQUAL(scope_rule_refusal(scope_rule(scope, url, 100)), REFUSALS);
+    CU_ASSERT_EQUAL(scope_rule_refusal(scope_rule(scope, url, 101)), REFUSED_LENGTH);
     scope_delete(scope);
     scope_delete(NULL);
 }

@@ -47,11 +47,6 @@ static bool open_when_low(ByteGate *gate)
     return byte_gate_open_when_low(gate, BYTE_GATE_LARGE) || any;
 }
 
-static bool byte_gate_is_closed(const ByteGate *gate)
-{
-    return atomic_load(&gate->closed[BYTE_GATE_ANY]) || atomic_load(&gate->closed[BYTE_GATE_LARGE]);
-}
-
 bool byte_gate_runs_dry(const ByteGate *gate)
 {
     return atomic_load(&gate->handed_on) < byte_gate_limit(gate) / 4 + 1;
@@ -66,7 +61,10 @@ static void byte_gate_leave(const ByteShare *share)
     }
     (void)atomic_fetch_sub(&gate->held, share->bytes);
     bool opened = open_when_low(gate);
-    bool ran_dry = !was_dry && byte_gate_is_closed(gate) && byte_gate_runs_dry(gate);
+    bool ran_dry = !was_dry &&
+                   (atomic_load(&gate->closed[BYTE_GATE_ANY]) ||
+                    atomic_load(&gate->closed[BYTE_GATE_LARGE])) &&
+                   byte_gate_runs_dry(gate);
     if ((opened || ran_dry) && gate->on_room != NULL) {
         gate->on_room(gate->context);
     }

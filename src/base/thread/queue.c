@@ -111,11 +111,6 @@ Result queue_add_by(Queue *queue, void *item, MonoTime by)
     return queue_push_one(queue, item, &by);
 }
 
-Result queue_try_push(Queue *queue, void *item)
-{
-    return queue_try_add(queue, item, 0);
-}
-
 Result queue_try_add(Queue *queue, void *item, size_t enough)
 {
     Result rc = RESULT_OK;

@@ -38,8 +38,6 @@ Result queue_push(Queue *queue, void *item);
  * for room: queue_call does that once for several, and has to follow. For a queue with one popper.
  */
 Result queue_add_by(Queue *queue, void *item, MonoTime by);
-/* RESULT_LIMIT when full. */
-Result queue_try_push(Queue *queue, void *item);
 /* The same, but while fewer than `enough` items are there, and room for more, nobody is called:
  * queue_call does that once for several, and has to follow. */
 Result queue_try_add(Queue *queue, void *item, size_t enough);

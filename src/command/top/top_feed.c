@@ -352,7 +352,7 @@ void top_feed_ask(TopFeed *feed, TopWish wish)
     if (model->status != NULL) {
         ask->is_paused = log_text_is(status_json_get(model->status, "state"), "paused");
     }
-    if (queue_try_push(&feed->asks, ask) != RESULT_OK) {
+    if (queue_try_add(&feed->asks, ask, 0) != RESULT_OK) {
         free(ask); /* more keys than the crawl has answered: it is slow */
     }
 }

@@ -622,7 +622,7 @@ void cluster_part_delete(ClusterPart *part)
     node_delete(part->node);
     if (part->opened) {
         inbox_chore_delete(part->inbox_chore);
-        acks_chore_destroy(&part->acks);
+        tray_destroy(&part->acks.ranges);
         table_chore_destroy(&part->table);
         moves_chore_destroy(&part->moves);
         ingest_cluster_destroy(&part->ingest);

@@ -615,11 +615,6 @@ Result parts_revive(AgentParts *parts, const RevivalOrder *order)
     return rc;
 }
 
-void parts_reopen_logs(AgentParts *parts)
-{
-    crawl_log_reopen(parts->log);
-}
-
 /* A part is stopped when all that hand it work have stopped, so nothing is handed to a part that is
  * gone, and what has been fetched is committed:
  *

@@ -37,7 +37,6 @@ void parts_abort(AgentParts *parts);
 size_t parts_outstanding(AgentParts *parts);
 /* Brings hosts back that were dropped or parked (ingest/chore/revival.h); any thread. */
 Result parts_revive(AgentParts *parts, const RevivalOrder *order);
-void parts_reopen_logs(AgentParts *parts);
 /* Commits what was fetched and ends all threads. */
 void parts_stop(AgentParts *parts);
 void parts_delete(AgentParts *parts);

@@ -427,7 +427,7 @@ static unsigned helm_look_at_disk(Helm *helm)
 void helm_reopen_logs(Helm *helm, const char *who)
 {
     (void)log_reopen();
-    parts_reopen_logs(helm->parts);
+    crawl_log_reopen(helm->parts->log);
     monitor_reopen(helm->monitor);
     LOG_INFO("agent", "logs opened anew", "%s", who);
 }

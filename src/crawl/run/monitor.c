@@ -143,7 +143,7 @@ Result waiting_walk(const IngestStore *tables, uint64_t *all,
     if (page_db_txn_begin(tables->db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = wait_rows_count(tables->waits, txn, all);
+    Result rc = lmdb_count(txn, tables->waits, all, "count waits");
     if (rc == RESULT_OK) {
         rc = wait_rows_read(tables->waits, txn, NULL, entries, WAITING_TOLD, &n);
     }

@@ -419,5 +419,5 @@ void web_look_delete(WebLook *look)
 
 Result web_look_ask(WebLook *look, WebQuestion *question)
 {
-    return queue_try_push(&look->inbox, question);
+    return queue_try_add(&look->inbox, question, 0);
 }

@@ -64,11 +64,6 @@ static bool is_gate_closed(const Crowding *crowding)
     return gate != NULL && !byte_gate_is_open_for(gate, kind);
 }
 
-bool crowding_is_due(const Crowding *crowding, MonoTime now)
-{
-    return !mono_before(now, crowding->next);
-}
-
 /* For how long it has run; what it waited for the gate does not count. */
 static int64_t age_ms(const Transfer *transfer, MonoTime now)
 {

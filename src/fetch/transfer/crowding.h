@@ -69,7 +69,6 @@ typedef struct Crowding {
 
 /* Borrows both. */
 void crowding_init(Crowding *crowding, const FetcherOptions *options, const TransferPool *pool);
-bool crowding_is_due(const Crowding *crowding, MonoTime now);
 /* Begins a look. False: there is room for all. Else crowding_next is to be asked until it says
  * NULL. */
 bool crowding_look(Crowding *crowding, const FetchCrowd *crowd, MonoTime now);

@@ -586,7 +586,7 @@ static bool rests_for_costs(const FetchRules *rules, VisitState *visit_state, Mo
     }
     visit_turn_put_off(visit_state, now,
                        left_ms < FETCH_STEP_COSTS_MS ? left_ms : FETCH_STEP_COSTS_MS);
-    host_costs_note_rest(rules->costs);
+    atomic_fetch_add_explicit(&rules->costs->n_rests, 1, memory_order_relaxed);
     return true;
 }
 

@@ -399,7 +399,7 @@ static void end_crowd(Fetcher *fetcher)
 {
     Transfer *transfer = NULL;
     FetchCrowd crowd;
-    if (!crowding_is_due(&fetcher->crowding, fetcher->shared.now)) {
+    if (mono_before(fetcher->shared.now, fetcher->crowding.next)) {
         return;
     }
     /* How crowded it is, all threads together know; what to break off, each decides among its

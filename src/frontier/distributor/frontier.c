@@ -61,11 +61,6 @@ Result mailbox_init(Mailbox *mailbox, bool runs)
     return queue_init(&mailbox->queue, MAILBOX_CAPACITY);
 }
 
-void mailbox_destroy(Mailbox *mailbox)
-{
-    queue_destroy(&mailbox->queue);
-}
-
 static bool is_taken(Result rc)
 {
     if (rc != RESULT_OK) {
@@ -84,11 +79,6 @@ bool mailbox_post_by(Mailbox *mailbox, void *message, MonoTime by)
     return is_taken(queue_add_by(&mailbox->queue, message, by));
 }
 
-void mailbox_call(Mailbox *mailbox)
-{
-    queue_call(&mailbox->queue);
-}
-
 bool mailbox_take(Mailbox *mailbox, void *messages[MAILBOX_BATCH], size_t *n, MonoTime deadline)
 {
     Result rc = queue_pop(&mailbox->queue, messages, MAILBOX_BATCH, n,
@@ -101,11 +91,6 @@ bool mailbox_take(Mailbox *mailbox, void *messages[MAILBOX_BATCH], size_t *n, Mo
         mailbox->told = now;
     }
     return rc != RESULT_CLOSED;
-}
-
-void mailbox_close(Mailbox *mailbox)
-{
-    queue_close(&mailbox->queue);
 }
 
 /* ---- Frontier notice ---- */
@@ -124,7 +109,7 @@ static Result post_copy(Mailbox *mailbox, const void *notice, size_t size, MonoT
         free(message);
         return RESULT_CLOSED;
     }
-    mailbox_call(mailbox);
+    queue_call(&mailbox->queue);
     return RESULT_OK;
 }
 
@@ -259,7 +244,7 @@ static void *distributor_main(void *argument)
         atomic_store_explicit(&frontier->evictions, d->steering.evictions, memory_order_relaxed);
         atomic_store_explicit(&frontier->nameless, d->names.count, memory_order_relaxed);
         atomic_store_explicit(&frontier->names_left_out, d->names.left_out, memory_order_relaxed);
-        mailbox_call(&frontier->todo_inbox);
+        queue_call(&frontier->todo_inbox.queue);
     }
     return NULL;
 }
@@ -363,7 +348,7 @@ static void *todo_main(void *argument)
         atomic_store_explicit(&frontier->acquired, w->n_acquired, memory_order_relaxed);
         atomic_store_explicit(&frontier->queued, w->n_queued, memory_order_relaxed);
         crowd_publish(&frontier->crowd, w, atomic_load(&frontier->connections));
-        mailbox_call(&frontier->distributor_inbox);
+        queue_call(&frontier->distributor_inbox.queue);
     }
     return NULL;
 }
@@ -386,7 +371,7 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
     hunger_init(&frontier->hunger, options->front_first, options->front_step, options->front_max);
     Result rc = mailbox_init(&frontier->distributor_inbox, true);
     if (rc == RESULT_OK && mailbox_init(&frontier->todo_inbox, false) != RESULT_OK) {
-        mailbox_destroy(&frontier->distributor_inbox);
+        queue_destroy(&frontier->distributor_inbox.queue);
         rc = RESULT_MEMORY;
     }
     if (rc != RESULT_OK) {
@@ -431,9 +416,9 @@ void frontier_stop(Frontier *frontier)
 {
     atomic_store(&frontier->stopping, true);
     atomic_store(&frontier->paused, true);
-    mailbox_close(&frontier->todo_inbox);
+    queue_close(&frontier->todo_inbox.queue);
     thread_join(&frontier->todo_thread);
-    mailbox_close(&frontier->distributor_inbox);
+    queue_close(&frontier->distributor_inbox.queue);
     thread_join(&frontier->distributor_thread);
 }
 
@@ -444,8 +429,8 @@ void frontier_delete(Frontier *frontier)
     }
     workbench_destroy(&frontier->workbench);
     distributor_destroy(&frontier->distributor);
-    mailbox_destroy(&frontier->todo_inbox);
-    mailbox_destroy(&frontier->distributor_inbox);
+    queue_destroy(&frontier->todo_inbox.queue);
+    queue_destroy(&frontier->distributor_inbox.queue);
     free(frontier);
 }
 
@@ -454,7 +439,7 @@ void frontier_resolved(Frontier *frontier, VisitState *visit_state)
     visit_state->news = NEWS_RESOLVED;
     MonoTime by = mono_add_ms(mono_now(), MAILBOX_RUN_MS);
     (void)mailbox_post_by(&frontier->distributor_inbox, visit_state, by);
-    mailbox_call(&frontier->distributor_inbox);
+    queue_call(&frontier->distributor_inbox.queue);
 }
 
 void frontier_answered(Frontier *frontier, VisitState *asker)
@@ -473,7 +458,7 @@ void frontier_fetched(Frontier *frontier, VisitState *visit_state)
 
 void frontier_call(Frontier *frontier)
 {
-    mailbox_call(&frontier->todo_inbox);
+    queue_call(&frontier->todo_inbox.queue);
 }
 
 void frontier_committed(Frontier *frontier, CommitNotice *notice)

@@ -73,7 +73,7 @@ size_t hunger_required(const Hunger *hunger);
 #define MAILBOX_RUN_MS 5
 
 typedef struct Mailbox {
-    Queue queue;
+    Queue queue; /* by which it is closed and destroyed, too */
     bool runs;
     MonoTime told; /* the taker's: when something came last */
     MonoTime look; /* and when it looks by itself */
@@ -81,19 +81,16 @@ typedef struct Mailbox {
 
 /* RESULT_MEMORY: nothing is left to destroy. */
 Result mailbox_init(Mailbox *mailbox, bool runs);
-void mailbox_destroy(Mailbox *mailbox);
 
 /* The thread is called for the message. False: the mailbox is closed, and the message still the
  * caller's. */
 bool mailbox_post(Mailbox *mailbox, void *message);
-/* The same; nobody misses the message before `by`, and nobody is called: mailbox_call does that
- * once for several, and has to follow. */
+/* The same; nobody misses the message before `by`, and nobody is called: queue_call of its
+ * queue does that once for several, and has to follow. */
 bool mailbox_post_by(Mailbox *mailbox, void *message, MonoTime by);
-void mailbox_call(Mailbox *mailbox);
 /* Waits for messages until deadline, takes up to MAILBOX_BATCH of them, and says how many. False:
  * it is closed and empty. */
 bool mailbox_take(Mailbox *mailbox, void *messages[MAILBOX_BATCH], size_t *n, MonoTime deadline);
-void mailbox_close(Mailbox *mailbox);
 
 /* Frontier notice: a message to one of the frontier's threads that is no visit state.
  *

@@ -159,7 +159,8 @@ Result visit_birth_guest(Distributor *distributor, const char *origin, size_t le
         guest->identity.guest = true;
         guest->distributor.retired = true;
         set_delays(distributor, guest, -1);
-        rc = visit_guest_add(distributor, guest);
+        rc = map_put(&distributor->guests,
+                     map_key_of(guest->identity.origin, guest->identity.origin_length), guest);
     }
     if (rc != RESULT_OK) {
         visit_state_delete(guest);

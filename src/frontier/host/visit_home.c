@@ -15,18 +15,6 @@ VisitState *visit_guest_find(Distributor *distributor, const char *origin, size_
                : NULL;
 }
 
-Result visit_guest_add(Distributor *distributor, VisitState *guest)
-{
-    return map_put(&distributor->guests,
-                   map_key_of(guest->identity.origin, guest->identity.origin_length), guest);
-}
-
-static void visit_guest_remove(Distributor *distributor, const VisitState *guest)
-{
-    (void)map_remove(&distributor->guests,
-                     map_key_of(guest->identity.origin, guest->identity.origin_length));
-}
-
 /* ---- Home ---- */
 
 #define PAUSE_MS         1000  /* until a visit state that wants more URLs asks again */
@@ -148,7 +136,8 @@ void visit_home_forget(Distributor *distributor, VisitState *visit_state)
     visit_home_keep(distributor, visit_state);
     visit_window_release(distributor, visit_state);
     if (visit_state->identity.guest) {
-        visit_guest_remove(distributor, visit_state);
+        (void)map_remove(&distributor->guests, map_key_of(visit_state->identity.origin,
+                                                          visit_state->identity.origin_length));
     } else {
         (void)map_remove(&distributor->visit_states, map_key(visit_state->identity.host));
     }

@@ -21,8 +21,6 @@
 
 /* The guest of an origin; NULL when there is none. */
 VisitState *visit_guest_find(Distributor *distributor, const char *origin, size_t length);
-/* RESULT_MEMORY: nothing has changed. */
-Result visit_guest_add(Distributor *distributor, VisitState *guest);
 
 /* Whether one more host that has an address may be in memory. */
 static inline bool visit_home_has_room(const Distributor *distributor)

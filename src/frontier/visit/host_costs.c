@@ -60,8 +60,3 @@ int64_t host_costs_wait_ms(const HostCosts *costs, uint32_t host)
     int64_t wait_ms = (int64_t)(us * price / HOST_COSTS_PRICE_UNIT * spread / 1024 / 1000);
     return wait_ms < HOST_COSTS_WAIT_MAX_MS ? wait_ms : HOST_COSTS_WAIT_MAX_MS;
 }
-
-void host_costs_note_rest(HostCosts *costs)
-{
-    atomic_fetch_add_explicit(&costs->n_rests, 1, memory_order_relaxed);
-}

@@ -46,5 +46,3 @@ void host_costs_note_page(HostCosts *costs, uint32_t host, int64_t took_us, size
                           size_t links);
 /* How long the host rests from the end of its last fetch on. */
 int64_t host_costs_wait_ms(const HostCosts *costs, uint32_t host);
-/* It has been put off for that. */
-void host_costs_note_rest(HostCosts *costs);

@@ -117,12 +117,6 @@ bool workbench_entry_has_ready(const WorkbenchEntry *entry)
            0;
 }
 
-/* Takes out the first one that is ready; there is one. */
-static VisitState *workbench_entry_take(WorkbenchEntry *entry, Standing standing)
-{
-    return visit_state_of(heap_pop(&entry->ready[standing]));
-}
-
 /* ---- Due entries ---- */
 
 /* The bias is strict. */
@@ -554,7 +548,7 @@ VisitState *workbench_acquire(Workbench *workbench, MonoTime now)
     }
     /* The entry is in no heap from here on, and none of its other visit states can be acquired
      * (invariant 4). */
-    VisitState *visit_state = workbench_entry_take(entry, standing);
+    VisitState *visit_state = visit_state_of(heap_pop(&entry->ready[standing]));
     assert(!entry->acquired && !mono_before(now, entry->next_fetch) &&
            !mono_before(now, visit_state_next_time(visit_state)));
     entry->acquired = true;

@@ -257,12 +257,6 @@ Result ingest_cluster_begin(IngestCluster *cluster, Batch *batch)
     return outbox_draft_begin(&cluster->draft, batch->txn, (uint32_t)cluster->table.epoch);
 }
 
-static bool ingest_cluster_finish(IngestCluster *cluster, Batch *batch)
-{
-    return batch_note(batch, outbox_draft_finish(&cluster->draft)) &&
-           batch_keep(batch, KEPT_CLUSTER, &batch->shared);
-}
-
 void ingest_cluster_note(const IngestCluster *cluster, NodeNote note)
 {
     if (cluster->note == NULL) {
@@ -605,7 +599,9 @@ Result batch_finish(Batch *batch)
         (!batch->walls_changed || batch_keep(batch, KEPT_WALLS, &batch->walls)) &&
         (!batch->hungry || look_for_woken(batch)) &&
         (batch->sieve == NULL || batch_note(batch, sieve_save(batch->sieve->sieve, batch->txn))) &&
-        (batch->cluster == NULL || ingest_cluster_finish(batch->cluster, batch)) &&
+        (batch->cluster == NULL ||
+         (batch_note(batch, outbox_draft_finish(&batch->cluster->draft)) &&
+          batch_keep(batch, KEPT_CLUSTER, &batch->shared))) &&
         (store->archive == NULL || batch_note(batch, archive_prepare(store->archive, batch->txn)));
     if (is_done) {
         int rc = journal_sweep(page_db_journal(store->db), batch->txn);

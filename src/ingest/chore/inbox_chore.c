@@ -307,11 +307,6 @@ void acks_chore_init(AcksChore *chore, IngestCluster *cluster)
     tray_init(&chore->ranges, sizeof(AckRange));
 }
 
-void acks_chore_destroy(AcksChore *chore)
-{
-    tray_destroy(&chore->ranges);
-}
-
 bool acks_chore_tell(AcksChore *chore, const AckRange *range)
 {
     bool is_first = false;

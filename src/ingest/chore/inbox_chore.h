@@ -80,7 +80,6 @@ typedef struct AcksChore {
 } AcksChore;
 
 void acks_chore_init(AcksChore *chore, IngestCluster *cluster);
-void acks_chore_destroy(AcksChore *chore);
 /* Says that a range was answered; true: ingest is to be woken, to see when it is due. Any thread.
  * When memory is short, the rows stay and are sent again. */
 bool acks_chore_tell(AcksChore *chore, const AckRange *range);

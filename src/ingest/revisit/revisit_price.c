@@ -203,8 +203,8 @@ static Result revisit_price_end(RevisitPricing *pricing, Batch *batch, const Rev
     if (rc != RESULT_OK) {
         return rc;
     }
-    pricing->common = freq_plan_price_above(pricing->sample->pages, pricing->sample->least, n,
-                                            visits_per_s * (double)n / (double)n_visited, &bounds);
+    pricing->common = freq_plan_price(pricing->sample->pages, pricing->sample->least, n,
+                                      visits_per_s * (double)n / (double)n_visited, &bounds);
     pricing->price = (RevisitPrice){.prior = &pricing->prior, .mean_s = mean_s};
     pricing->has_price = true;
     LOG_DEBUG("revisits", "price of a visit",
@@ -232,11 +232,6 @@ Result revisit_pricing_run(RevisitPricing *pricing, Batch *batch, const RevisitP
         rc = revisit_price_end(pricing, batch, policy, now);
     }
     return rc;
-}
-
-void revisit_pricing_count(RevisitPricing *pricing)
-{
-    pricing->n_visits++;
 }
 
 const RevisitPrice *revisit_pricing_of(RevisitPricing *pricing, const Batch *batch,

@@ -66,8 +66,6 @@ void revisit_pricing_destroy(RevisitPricing *pricing);
 /* One piece of a pass, when one is due. */
 Result revisit_pricing_run(RevisitPricing *pricing, Batch *batch, const RevisitPolicy *policy,
                            MonoTime now);
-/* A page was visited. */
-void revisit_pricing_count(RevisitPricing *pricing);
 /* For a page: NULL when there is no price. Valid until the next call. */
 const RevisitPrice *revisit_pricing_of(RevisitPricing *pricing, const Batch *batch,
                                        const RevisitPolicy *policy, const PageRef *page);

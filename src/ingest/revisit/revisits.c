@@ -689,7 +689,7 @@ Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page)
         return rc;
     }
     if (is_visit && old.time_s >= REVISIT_VIRTUAL_MAX) {
-        revisit_pricing_count(&revisits->pricing);
+        revisits->pricing.n_visits++;
         count_visit(batch, fetch, &old);
     }
     RevisitNote note = before;

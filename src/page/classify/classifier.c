@@ -473,7 +473,7 @@ void classifier_push(Classifier *classifier, ParsedPage *page)
 {
     if (page->verdict.question == NULL) {
         classifier->options.sink(classifier->options.context, page);
-    } else if (is_down(classifier) || queue_try_push(&classifier->queue, page) != RESULT_OK) {
+    } else if (is_down(classifier) || queue_try_add(&classifier->queue, page, 0) != RESULT_OK) {
         send_unscored(classifier, page);
     }
 }

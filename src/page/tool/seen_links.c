@@ -11,11 +11,6 @@ void external_links_init(ExternalLinks *links)
     links->n = 0;
 }
 
-void external_links_destroy(ExternalLinks *links)
-{
-    buffer_destroy(&links->list);
-}
-
 void external_links_forget(ExternalLinks *links)
 {
     buffer_reset(&links->list);

@@ -27,7 +27,6 @@ typedef struct ExternalLinks {
 } ExternalLinks;
 
 void external_links_init(ExternalLinks *links);
-void external_links_destroy(ExternalLinks *links);
 void external_links_forget(ExternalLinks *links);
 /* Forgets what came behind the first n, which take length bytes. */
 void external_links_rewind(ExternalLinks *links, size_t n, size_t length);

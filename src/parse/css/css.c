@@ -360,8 +360,8 @@ static void take_token(Css *css)
     }
 }
 
-static Result read(CssReader *reader, const char *text, size_t length, bool imports, CssSink sink,
-                   void *context)
+Result css_read(CssReader *reader, const char *text, size_t length, bool imports, CssSink sink,
+                void *context)
 {
     if (length == 0) {
         return RESULT_OK;
@@ -378,18 +378,6 @@ static Result read(CssReader *reader, const char *text, size_t length, bool impo
         css.result = reader->word.failed == RESULT_MEMORY ? RESULT_MEMORY : css.result;
     }
     return css.result;
-}
-
-Result css_read_sheet(CssReader *reader, const char *text, size_t length, CssSink sink,
-                      void *context)
-{
-    return read(reader, text, length, true, sink, context);
-}
-
-Result css_read_declarations(CssReader *reader, const char *text, size_t length, CssSink sink,
-                             void *context)
-{
-    return read(reader, text, length, false, sink, context);
 }
 
 const char *css_charset_label(const char *text, size_t length, size_t *label_length)

@@ -32,12 +32,11 @@ typedef struct CssReader {
 void css_reader_init(CssReader *reader);
 void css_reader_destroy(CssReader *reader);
 
-/* Reads a style sheet, or the content of a style element. */
-Result css_read_sheet(CssReader *reader, const char *text, size_t length, CssSink sink,
-                      void *context);
-/* Reads declarations: a style attribute. Imports mean nothing in it. */
-Result css_read_declarations(CssReader *reader, const char *text, size_t length, CssSink sink,
-                             void *context);
+/* Hands over the references of a style sheet, or of the declarations in a style attribute, where
+ * there are no imports. What sink returns, RESULT_MEMORY. */
+Result css_read(CssReader *reader, const char *text, size_t length, bool imports, CssSink sink,
+                void *context);
+
 /* Appends what the escape at p, a backslash that is not the last byte, stands for. Returns where
  * the text goes on. */
 const char *css_unescape(const char *p, const char *end, Buffer *out);

@@ -33,7 +33,7 @@ static Result html_css_add_reference(void *context, const char *bytes, size_t le
 
 static void read_sheet(CssLinks *links, const char *text, size_t length)
 {
-    if (css_read_sheet(&links->tree->css, text, length, html_css_add_reference, links) !=
+    if (css_read(&links->tree->css, text, length, true, html_css_add_reference, links) !=
         RESULT_OK) {
         links->tree->failed = true;
     }
@@ -65,8 +65,8 @@ void html_css_attribute(HtmlTree *tree, const HtmlTag *tag)
     }
     /* What has references has been copied by then; what has none lives as long as the tag. */
     CssLinks links = {.tree = tree, .is_transient = tag->transient};
-    if (css_read_declarations(&tree->css, style.bytes, style.length, html_css_add_reference,
-                              &links) != RESULT_OK) {
+    if (css_read(&tree->css, style.bytes, style.length, false, html_css_add_reference, &links) !=
+        RESULT_OK) {
         tree->failed = true;
     }
 }

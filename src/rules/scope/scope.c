@@ -176,8 +176,3 @@ bool scope_excludes_host(const Scope *scope, const char *name, size_t length)
 {
     return domain_set_find(&scope->excluded, name, length) != NULL;
 }
-
-Refusal scope_refuses(const Scope *scope, const char *url, size_t length)
-{
-    return scope_rule_refusal(scope_rule(scope, url, length));
-}

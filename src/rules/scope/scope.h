@@ -94,5 +94,3 @@ Refusal scope_rule_refusal(ScopeRule rule); /* REFUSALS for SCOPE_IN */
 const char *scope_rule_name(ScopeRule rule);
 /* Whether scope.exclude_domains has a host, by its name. */
 bool scope_excludes_host(const Scope *scope, const char *name, size_t length);
-/* REFUSALS when the URL is in scope, otherwise why not. */
-Refusal scope_refuses(const Scope *scope, const char *url, size_t length);

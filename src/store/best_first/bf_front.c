@@ -180,11 +180,6 @@ static Result bf_leases_add(BFLeases *leases, uint64_t index)
 #define FIRST_WINDOW   16u /* entries read at first; twice as many each time */
 #define LARGEST_WINDOW 256u
 
-static void bf_window_destroy(BFWindow *window)
-{
-    free(window->entries);
-}
-
 static Result bf_window_reserve(BFWindow *window, uint32_t capacity)
 {
     /* What was taken from the front is given up first: mostly that is room enough. */
@@ -350,7 +345,7 @@ BFFront *bf_front_new(Schedule *schedule)
 
 static void free_host(BFHost *host)
 {
-    bf_window_destroy(&host->window);
+    free(host->window.entries);
     free(host->full);
     free(host);
 }
@@ -409,15 +404,10 @@ static void bf_front_leave_ready(BFHost *host)
     host->ready_in = NULL;
 }
 
-static void bf_front_leave_clock(BFFront *front, BFHost *host)
-{
-    heap_remove(&front->clock, &host->clock);
-}
-
 static void bf_front_drop_host(BFFront *front, BFHost *host)
 {
     bf_front_leave_ready(host);
-    bf_front_leave_clock(front, host);
+    heap_remove(&front->clock, &host->clock);
     (void)map_remove(&front->hosts, map_key(host->id));
     free_host(host);
 }
@@ -443,7 +433,7 @@ static Result enter_heap(BFFront *front, BFHost *host)
  * that is right, because its buckets are empty. */
 static Result place_host(BFFront *front, BFHost *host, double now_s)
 {
-    bf_front_leave_clock(front, host);
+    heap_remove(&front->clock, &host->clock);
     double wake_at = 0.0;
     host->heat = bf_rates_heat(&front->rates, host->full, now_s, &wake_at);
     bool is_empty = !bf_window_may_have_entries(&host->window);

@@ -335,8 +335,8 @@ static double visits_at(const FreqPage *pages, const float *floors, size_t n, do
     return visits_per_s;
 }
 
-double freq_plan_price_above(const FreqPage *pages, const float *floors, size_t n,
-                             double visits_per_s, const FreqBounds *bounds)
+double freq_plan_price(const FreqPage *pages, const float *floors, size_t n, double visits_per_s,
+                       const FreqBounds *bounds)
 {
     double dearest = 0.0; /* above it no page is worth a visit */
     for (size_t i = 0; i < n; i++) {
@@ -365,19 +365,13 @@ double freq_plan_price_above(const FreqPage *pages, const float *floors, size_t 
     return price;
 }
 
-double freq_plan_price(const FreqPage *pages, size_t n, double visits_per_s,
-                       const FreqBounds *bounds)
-{
-    return freq_plan_price_above(pages, NULL, n, visits_per_s, bounds);
-}
-
 void freq_plan_raise_floors(const FreqPage *pages, float *floors, size_t n, double seconds,
                             const FreqBounds *bounds)
 {
     if (!(seconds > 0.0) || visits_at(pages, floors, n, 0.0, bounds) * seconds <= 1.0) {
         return;
     }
-    float price = (float)freq_plan_price(pages, n, 1.0 / seconds, bounds);
+    float price = (float)freq_plan_price(pages, NULL, n, 1.0 / seconds, bounds);
     for (size_t i = 0; i < n; i++) {
         floors[i] = fmaxf(floors[i], price);
     }

@@ -91,18 +91,16 @@ double freq_spending_take(FreqSpending *spending, double budget_per_s, double vi
 
 /* Seconds between two visits of a page at this price (0: visits cost nothing; HUGE_VAL). */
 double freq_plan_interval_s(const FreqPage *page, double price, const FreqBounds *bounds);
-/* The price at which n pages need visits_per_s visits: 0 when there are more than bounds allow to
- * use, HUGE_VAL when bounds ask for more than there are. O(n). */
-double freq_plan_price(const FreqPage *pages, size_t n, double visits_per_s,
-                       const FreqBounds *bounds);
 /* Raises the floors of n pages of one host, or of one address, to the price at which they need no
  * more than one visit in this number of seconds: politeness allows no more, whatever the others'
  * price. */
 void freq_plan_raise_floors(const FreqPage *pages, float *floors, size_t n, double seconds,
                             const FreqBounds *bounds);
-/* The same as freq_plan_price when each page has the price or its floor, whichever is higher. */
-double freq_plan_price_above(const FreqPage *pages, const float *floors, size_t n,
-                             double visits_per_s, const FreqBounds *bounds);
+/* The price at which n pages need visits_per_s visits: 0 when there are more than bounds allow to
+ * use, HUGE_VAL when bounds ask for more than there are. Each page has the price or its floor,
+ * whichever is higher; floors NULL: none. O(n). */
+double freq_plan_price(const FreqPage *pages, const float *floors, size_t n, double visits_per_s,
+                       const FreqBounds *bounds);
 FreqForecast freq_plan_forecast(const FreqPage *pages, size_t n, double price,
                                 const FreqBounds *bounds);
 /* The share of the time for which the copy of a page is up to date. */

@@ -33,15 +33,10 @@ void page_hosts_delete(PageHosts *hosts)
     free(hosts);
 }
 
-static void page_hosts_forget(PageHosts *hosts)
-{
-    memset(hosts->slots, 0, sizeof hosts->slots);
-}
-
 void page_hosts_begin(PageHosts *hosts, size_t id)
 {
     if (atomic_load(&hosts->committed) != hosts->id) {
-        page_hosts_forget(hosts);
+        memset(hosts->slots, 0, sizeof hosts->slots);
     }
     hosts->id = id;
 }

@@ -101,11 +101,6 @@ Result wait_rows_follow(WaitRows table, MDB_txn *txn, uint32_t host, int64_t fro
     return lmdb_result(rc, "follow waits");
 }
 
-Result wait_rows_count(WaitRows table, MDB_txn *txn, uint64_t *n)
-{
-    return lmdb_count(txn, table, n, "count waits");
-}
-
 Result wait_rows_count_closed(WaitRows table, MDB_txn *txn, uint64_t *n)
 {
     LmdbRows rows;

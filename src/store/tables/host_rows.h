@@ -219,8 +219,6 @@ bool wait_rows_entry(uint32_t host, const HostRecord *record, WaitEntry *entry);
  * from its record. */
 Result wait_rows_follow(WaitRows table, MDB_txn *txn, uint32_t host, int64_t from_ms,
                         const HostRecord *record);
-/* How many hosts wait. O(1). */
-Result wait_rows_count(WaitRows table, MDB_txn *txn, uint64_t *n);
 /* How many of them are outside their hours: looks at each. */
 Result wait_rows_count_closed(WaitRows table, MDB_txn *txn, uint64_t *n);
 /* Reads up to max entries in order of time, behind *after (NULL: from the first). *n = how many. */

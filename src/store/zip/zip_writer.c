@@ -61,11 +61,6 @@ static Result zip_writer_write_all(ZipWriter *writer, const char *bytes, size_t 
     return file_write(writer->fd, bytes, length);
 }
 
-static Result write_scratch(ZipWriter *writer)
-{
-    return zip_writer_write_all(writer, writer->scratch.data, writer->scratch.length);
-}
-
 /* ---- opening ---- */
 
 Result zip_writer_open(ZipWriter **out, const char *path, WallTime now)
@@ -143,7 +138,7 @@ Result zip_writer_begin(ZipWriter *writer, const char *name, ZipMethod method)
         rc = local_header(writer, &entry);
     }
     if (rc == RESULT_OK) {
-        rc = write_scratch(writer);
+        rc = zip_writer_write_all(writer, writer->scratch.data, writer->scratch.length);
     }
     writer->data = writer->offset;
     return rc;
@@ -293,7 +288,9 @@ static Result write_directory(ZipWriter *writer)
     zip_put(out, "4484", locator);
     zip_put(out, "42222442", end);
     Result rc = buffer_end(out, 0);
-    return rc == RESULT_OK ? write_scratch(writer) : rc;
+    return rc == RESULT_OK
+               ? zip_writer_write_all(writer, writer->scratch.data, writer->scratch.length)
+               : rc;
 }
 
 Result zip_writer_close(ZipWriter *writer)
