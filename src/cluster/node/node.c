@@ -238,6 +238,7 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
 
 void node_leave(Node *node, MonoTime now)
 {
+    /* Who never became a member has told nobody that he is there. */
     if (node->state != NODE_MEMBER) {
         node->state = node->state == NODE_OUT ? NODE_OUT : NODE_LEFT;
         return;
@@ -337,6 +338,8 @@ static void node_take_question(Node *node, NodeMessage *in, MonoTime now)
 
 static void node_take_table(Node *node, const TransportEvent *event, MonoTime now)
 {
+    /* The keeper looks, and says what it saw; what follows from that concerns other desks, so it is
+     * done here. */
     switch (table_keeper_take(&node->keeper, event, now)) {
     case TABLE_NOTHING:
         break;
@@ -389,6 +392,8 @@ static void take_member(Node *node, const TransportEvent *event, MonoTime now)
     greet_desk_seen(&node->greet, agent);
 }
 
+/* While this agent is connected it puts its own back (members_take_settings); after it was cut
+ * off, the others may go by the new ones already. */
 static void take_settings_now(Node *node, const TransportEvent *event, MonoTime now)
 {
     if (!members_take_settings(&node->members, event, now)) {
@@ -506,7 +511,8 @@ static void node_take_message(Node *node, const TransportEvent *event, MonoTime 
     }
 }
 
-/* The next one that the desks look at; begin with 0. NULL: that were all. */
+/* The next one that the desks look at; begin with 0. NULL: that were all. One list for work, time
+ * and change: a key that is not in it would never be looked at. */
 static Key *node_next_key(Node *node, size_t *place)
 {
     Key *keys[] = {&node->keeper.key, &node->members.own, &node->members.settings,
@@ -514,7 +520,9 @@ static Key *node_next_key(Node *node, size_t *place)
     return *place < sizeof keys / sizeof *keys ? keys[(*place)++] : NULL;
 }
 
-/* Whoever joins puts the settings again as they are: that is no reason for all to look. */
+/* A key of the server was written. A hint only: what is there now is looked at anew, and a hint
+ * that was lost is made up for by the regular looks. Whoever joins puts the settings again as they
+ * are: that is no reason for all to look. */
 static void node_key_changed(Node *node, const char *name, MonoTime now)
 {
     size_t place = 0;
@@ -609,6 +617,7 @@ static void work_on_join(Node *node, MonoTime now)
         node_join_saved(&node->join, now);
         node_join_work(&node->join, now);
     }
+    /* JOINED: the owner commits the table that node_table names, and calls node_begin. */
     if (node->join.step == JOIN_DONE) {
         node->state = NODE_JOINED;
     } else if (node->join.step == JOIN_REFUSED) {
@@ -660,6 +669,7 @@ void node_work(Node *node, MonoTime now)
     if (node->state != NODE_MEMBER) {
         return;
     }
+    /* The server did not answer in time. The others find out by themselves. */
     if (!mono_before(now, node->leave_end)) {
         node->state = NODE_LEFT;
         return;
@@ -726,6 +736,7 @@ static void node_take_note(Node *node, NodeNote *note, MonoTime now)
         break;
     case NODE_FETCHED:
         errand_desk_told(&node->errands, note->ticket, note->answer, now);
+        /* The desk has taken it; the rest is released with the note. */
         note->answer = NULL;
         break;
     case NODE_GROWN:
@@ -754,6 +765,7 @@ static void node_take_note(Node *node, NodeNote *note, MonoTime now)
     }
 }
 
+/* A note may still be under way when the node is OUT: what it owns is freed all the same. */
 void node_hear(Node *node, NodeNote *note, MonoTime now)
 {
     if (node->state == NODE_MEMBER) {

@@ -119,6 +119,7 @@ static void import_store_take_parsed(void *context, ParsedPage *page)
     (void)queue_push(&import->parsed, page);
 }
 
+/* What a crawl does with skipped links, notices and its end, an import has no use for. */
 static void import_store_ignore_skipped(void *context, const SkippedLink *link)
 {
     (void)context;
@@ -403,6 +404,7 @@ int import_store_close(ImportStore *import)
 static Result import_store_keep_rules(ImportStore *import, MapKey key, Robots *robots)
 {
     Robots *before = map_remove(&import->rules, key);
+    /* rules_bytes is the sum of what stands in `rules`, also when the new one has no room. */
     import->rules_bytes -= before == NULL ? 0 : robots_bytes(before);
     robots_delete(before);
     size_t bytes = robots_bytes(robots);
@@ -467,6 +469,7 @@ Result import_store_add(ImportStore *import, const ImportCapture *capture)
         return RESULT_LIMIT;
     }
     FetchResult *fetch = import_fetch_of(capture);
+    /* A set: any value but NULL will do. */
     Result rc = fetch == NULL ? RESULT_MEMORY : map_put(&import->urls, key, import);
     if (rc != RESULT_OK) {
         fetch_result_delete(fetch);
@@ -518,6 +521,8 @@ static bool import_store_place(ImportStore *import, MDB_txn *txn, FetchResult *f
     PageRef page = {.n_crawls = 0};
     Buffer text = {.limit = BUFFER_NO_LIMIT};
     bool known = false;
+    /* A robots.txt has a host and no page. When none of the host's pages is known, nothing is to be
+     * said of it. */
     if (fetch->kind == FETCHED_ROBOTS) {
         Authority at = authority_of(url, length);
         known = page_db_host_find(db, txn, url, at.end, &fetch->host.id) == page_db_error_ok;
@@ -647,6 +652,8 @@ Result import_store_commit(ImportStore *import)
     return import->failed && rc == RESULT_OK ? RESULT_IO : rc;
 }
 
+/* In a read transaction of its own: it sees what is committed, which is why the caller commits
+ * first. */
 Result import_store_payload(ImportStore *import, const WarcDigest *digest, Buffer *body)
 {
     PageDB *db = import->store.tables.db;

@@ -685,6 +685,14 @@ static Result agent_join(AgentParts *parts, CrawlStore *store, int signals, Buff
     return rc;
 }
 
+/* What comes before what:
+ *
+ *   signals                     blocked before a thread is made
+ *   limits, seeds, identity     refused before anything is created
+ *   directory, store            its lock is taken, so no other process writes from here on
+ *   log                         in that directory, so behind the lock
+ *   cluster                     joined before parts are built: the table says which URLs are ours
+ *   parts, seeds, agent_crawl   the threads, last */
 int agent_run(const AgentOptions *options)
 {
     Config *config = options->config;

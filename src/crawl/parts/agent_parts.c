@@ -365,6 +365,7 @@ static Result build_renders(AgentParts *parts, Buffer *error)
                                  .parsing = parts->parsing,
                                  .quiet = wires_quiet,
                                  .context = parts};
+    /* render.mode = off: there is no table of jobs. */
     if (options.table == NULL) {
         return RESULT_OK;
     }

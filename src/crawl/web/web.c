@@ -47,6 +47,7 @@ static void remove_stale(const ListenAddress *address, const struct sockaddr_sto
     file_close_fd(fd);
 }
 
+/* Asked of the socket, because with port 0 the system has chosen one. */
 static Result tell_name(const ListenAddress *address, int fd, Buffer *name)
 {
     struct sockaddr_storage bound = {.ss_family = AF_UNSPEC};
@@ -170,6 +171,7 @@ static Result web_token_take(int fd, const char *path, Buffer *out, Buffer *erro
         return RESULT_IO;
     }
     text[n] = '\0';
+    /* The first word counts, so a file that an editor has ended with a line end is as good. */
     size_t length = strcspn(text, " \t\r\n");
     if (length < WEB_TOKEN_LEAST) {
         (void)buffer_printf(error, "the token in %s has %zu bytes, it needs %u at least", path,
@@ -261,6 +263,7 @@ static enum MHD_Result send_response(Request *request, unsigned status, const ch
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         (void)MHD_add_response_header(response, headers[i][0], headers[i][1]);
     }
+    /* RFC 9110 asks for these two headers. */
     if (status == 405) {
         (void)MHD_add_response_header(response, "Allow", "GET, HEAD");
     }
@@ -341,6 +344,7 @@ static enum MHD_Result send_status(Web *web, Request *request, const char *type,
 {
     Buffer json = {.limit = BUFFER_NO_LIMIT};
     Buffer text = {.limit = BUFFER_NO_LIMIT};
+    /* Asked of the control socket. If the crawl gives no figures, its sentence is the answer. */
     unsigned status = web_crawl_status(&web->crawl, &json);
     bool shown = status == 200 && tell != NULL;
     if (status == 200 && tell != NULL && tell(buffer_string(&json), &text) != RESULT_OK) {
@@ -353,6 +357,7 @@ static enum MHD_Result send_status(Web *web, Request *request, const char *type,
     return rc;
 }
 
+/* What page.js has to know: what it may offer, and by which columns hosts can be ordered. */
 static enum MHD_Result send_about(Web *web, Request *request)
 {
     Buffer text = {.limit = BUFFER_NO_LIMIT};
@@ -647,6 +652,7 @@ static Web *new_web(const Config *config, const CrawlStore *store)
     if (web == NULL) {
         return NULL;
     }
+    /* Copies, as the configuration may change while the page is open. */
     web->directory = strdup(store->directory);
     web->names = strdup(config->control_web_hosts);
     web->writes = config->control_web_write;
@@ -671,6 +677,7 @@ Result web_open(Web **out, const Config *config, const CrawlStore *store)
     if (web == NULL) {
         return RESULT_MEMORY;
     }
+    /* Whatever goes wrong from here on costs the page alone. */
     Result rc = web_open_all(web, config, store, &name, &error);
     if (rc == RESULT_OK) {
         LOG_INFO("web", "status page", "url=%s writes=%s", buffer_string(&name),

@@ -331,6 +331,8 @@ FILTER_TEST(path_starts)
     return filter_part_any(atom, filter_part_path(input->url), filter_part_starts_with);
 }
 
+/* Without regard to case, as ".JPG" is meant by ".jpg"; the beginning of a path is a name, where
+ * case counts. */
 FILTER_TEST(path_ends)
 {
     return filter_part_any(atom, filter_part_path(input->url), filter_part_ends_with_without_case);
@@ -587,6 +589,7 @@ FILTER_TEST(usage)
 
 /* In the order of the help; BUbiNG's atoms keep their names and meaning. */
 static const FilterAtomType types[] = {
+    /* The URL alone, which every hook has. */
     ATOM("SchemeEquals", "http or https", "the scheme", FILTER_LOWER, ONE, NOTHING, scheme_equals),
     ATOM("HostEquals", "a host name", "the host is this", FILTER_HOST, ONE, NOTHING, host_equals),
     ATOM("HostEqualsOneOf", HOSTS, "the host is one of these", FILTER_HOST, LIST, NOTHING,
@@ -605,10 +608,12 @@ static const FilterAtomType types[] = {
          host_is_address),
     ATOM("RegisteredDomainIs", HOSTS, "the registered domain (public suffix list) is one of these",
          FILTER_HOST, LIST, NOTHING, registered_domain_is),
+    /* The page that links to it; there is none for a seed. */
     ATOM("SameHost", "", "the linking page has the same host", FILTER_NO_ARGUMENTS, ONE, SOURCE,
          same_host),
     ATOM("SameRegisteredDomain", "", "the linking page has the same registered domain",
          FILTER_NO_ARGUMENTS, ONE, SOURCE, same_registered_domain),
+    /* The URL again. The order is that of the help, where these stand together. */
     ATOM("PortIsOneOf", "numbers or ranges", "the port, also the scheme's own", FILTER_NUMBER_RANGE,
          LIST, NOTHING, port_is),
     ATOM("URLEquals", "a URL", "the URL is this, once both are normalised", FILTER_URL, ONE,
@@ -632,6 +637,7 @@ static const FilterAtomType types[] = {
          duplicate_segments_below),
     ATOM("ExtensionIsOneOf", "extensions", "what follows the last dot of the last segment",
          FILTER_EXTENSION, LIST, NOTHING, extension_is),
+    /* Parameters are compared decoded, the query as it stands. */
     ATOM("HasQuery", "", "the query is not empty", FILTER_NO_ARGUMENTS, ONE, NOTHING, has_query),
     ATOM("QueryContainsOneOf", STRINGS, "one of them is in the query", FILTER_TEXT, LIST, NOTHING,
          query_contains),
@@ -641,8 +647,10 @@ static const FilterAtomType types[] = {
          FILTER_NAME_VALUES, LIST, NOTHING, parameter_is),
     ATOM("ParametersLessThan", NUMBER, "the query has fewer parameters", FILTER_NUMBER, ONE,
          NOTHING, parameters_below),
+    /* What a crawl knows of the way to it. */
     ATOM("DepthAtMost", NUMBER, "at most that many links from a seed", FILTER_NUMBER, ONE,
          FILTER_HAS_DEPTH, depth_at_most),
+    /* The answer: its status and type are known with its header, the rest with its body. */
     ATOM("IsHttpResponse", "", "there is a response", FILTER_NO_ARGUMENTS, ONE, STATUS,
          is_http_response),
     ATOM("StatusIsOneOf", "numbers or ranges", "the status", FILTER_NUMBER_RANGE, LIST, STATUS,
@@ -661,6 +669,7 @@ static const FilterAtomType types[] = {
          response_matches),
     ATOM("ResponseContainsRegex", REGEX, "it matches somewhere in the body", FILTER_REGEX_SEARCH,
          ONE, RESPONSE, response_matches),
+    /* What is written around a link; score.rules alone has it. */
     ATOM("AnchorContainsRegex", REGEX, "score.rules: it matches somewhere in the text of the link",
          FILTER_REGEX_SEARCH, ONE, FILTER_HAS_TEXT, anchor_matches),
     ATOM("TextContainsRegex", REGEX,
@@ -669,6 +678,7 @@ static const FilterAtomType types[] = {
     ATOM("TitleContainsRegex", REGEX,
          "score.rules: the same of the title of the page, for a link of the page that it is on",
          FILTER_REGEX_SEARCH, ONE, FILTER_HAS_TEXT, title_matches),
+    /* What the site says of the use of the page. */
     ATOM("UsageDenied", "usages",
          "the site denies one of them: train-ai, ai-input, search, tdm, image-ai", FILTER_USAGE,
          LIST, FILTER_HAS_USAGE, usage_denied),

@@ -557,6 +557,7 @@ static void sitemap_entry_trim(Buffer *buffer)
     }
 }
 
+/* Other schemes are rejected here, before the parser of URLs is asked. */
 static bool is_absolute(const char *loc, size_t length)
 {
     return (length > 7 && strncasecmp(loc, "http://", 7) == 0) ||
@@ -617,6 +618,7 @@ double sitemap_hint_factor(const SitemapEntry *entry, int64_t now_s)
                                           [SITEMAP_DAILY] = 0.125,
                                           [SITEMAP_YEARLY] = -0.125,
                                           [SITEMAP_NEVER] = -0.25};
+    /* Logarithms to base 2, so that hints add up. */
     double shift = of_frequency[entry->changefreq];
     if (entry->priority >= 0.0) {
         shift += 2.0 * (entry->priority - 0.5);
@@ -643,6 +645,7 @@ static void sitemap_entry_give(SitemapParser *parser, const Buffer *loc)
         .changefreq = frequency_of(&parser->fields[FIELD_FREQUENCY]),
         .priority = priority_of(&parser->fields[FIELD_PRIORITY]),
     };
+    /* A date that cannot be read is none; the text stays for who wants to show it. */
     if (!sitemap_date(entry.lastmod, strlen(entry.lastmod), &entry.lastmod_s)) {
         entry.lastmod_s = SITEMAP_NO_DATE;
     }
