@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/thread/mutex.h"
+#include "alloc_fixture.h"
 #include "drum_memory.h"
 #include "store/drum/drum_runs.h"
 #include "store/drum/drum_merge.h"
@@ -658,6 +659,35 @@ static void a_torn_tail_is_cut_off_and_what_is_left_is_a_prefix(void)
     }
 }
 
+/* Opening reads blocks that no later header promises. That it has no memory for one is not the
+ * block's fault. */
+static void without_memory_no_block_is_taken_for_a_torn_tail(void)
+{
+#ifdef ALLOC_CAN_FAIL
+    const Geometry g = {DRUM_KEYS_NUMBERS, 1, 700, 1 << 20, false, false, true};
+    Setup setup;
+    Model model;
+    uint64_t durable = 0;
+    fill(&setup, &model, &g, 7, 400, &durable);
+    model_forget_queues(&model);
+    CU_ASSERT_EQUAL_FATAL(setup_open(&setup), RESULT_OK);
+    setup_close(&setup);
+    DrumRunsOptions runs = {.directory = setup.place};
+    CU_ASSERT_EQUAL_FATAL(drum_runs_open(&setup.repository, &runs), RESULT_OK);
+    setup.options.repository = setup.repository;
+    Result rc = RESULT_MEMORY;
+    for (long n = 1; rc != RESULT_OK && n < 1000; n++) {
+        alloc_fail_at = n;
+        rc = drum_open(&setup.drum, &setup.options, &setup.recovery);
+        alloc_fail_at = 0;
+        CU_ASSERT_EQUAL(setup.recovery.torn_bytes, 0);
+    }
+    CU_ASSERT_EQUAL(setup.recovery.elements, 400);
+    setup_close(&setup);
+    folder_remove(setup.place);
+#endif
+}
+
 static void flip_byte(const char *path, uint64_t at)
 {
     int fd = open(path, O_RDWR);
@@ -1030,6 +1060,8 @@ UNIT_MAIN("drum",
            a_full_disk_refuses_operations_and_loses_none_that_it_took},
           {"a torn tail is cut off and what is left is a prefix",
            a_torn_tail_is_cut_off_and_what_is_left_is_a_prefix},
+          {"without memory no block is taken for a torn tail",
+           without_memory_no_block_is_taken_for_a_torn_tail},
           {"damage in the durable part is never silent",
            damage_in_the_durable_part_is_never_silent},
           {"damage in what the owner committed is never taken for a torn tail",

@@ -1,6 +1,7 @@
 /* tdmrep.json: which paths it reserves. */
 #include <string.h>
 
+#include "alloc_fixture.h"
 #include "parse/robots/robots.h"
 #include "unit.h"
 
@@ -124,6 +125,22 @@ static void the_number_of_rules_is_bounded(void)
     buffer_destroy(&file);
 }
 
+/* A long path is escaped in memory of its own. */
+static void without_memory_a_path_is_denied(void)
+{
+#ifdef ALLOC_CAN_FAIL
+    char path[3000] = "/a/~";
+    memset(path + 4, ' ', sizeof path - 5);
+    Robots *robots = with_file("", "[{\"location\":\"/a/~%20\",\"tdm-reservation\":1}]", RESULT_OK);
+    CU_ASSERT_EQUAL(denied(robots, path), RESERVED);
+    alloc_fail_at = 1;
+    unsigned bits = denied(robots, path);
+    alloc_fail_at = 0;
+    CU_ASSERT_EQUAL(bits & RESERVED, RESERVED);
+    robots_delete(robots);
+#endif
+}
+
 UNIT_MAIN("robots_tdm", {"the longest location decides", the_longest_location_decides},
           {"robots.txt counts beside it", robots_txt_counts_beside_it},
           {"one location twice is reserved, and not allowed",
@@ -131,4 +148,5 @@ UNIT_MAIN("robots_tdm", {"the longest location decides", the_longest_location_de
           {"wildcards are those of robots rules", wildcards_are_those_of_robots_rules},
           {"what stands before a mistake counts", what_stands_before_a_mistake_counts},
           {"what is not a rule is passed over", what_is_not_a_rule_is_passed_over},
+          {"without memory a path is denied", without_memory_a_path_is_denied},
           {"the number of rules is bounded", the_number_of_rules_is_bounded})

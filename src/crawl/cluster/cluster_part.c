@@ -18,6 +18,7 @@ static bool is_asked_to_stop(int signals)
 {
     struct signalfd_siginfo info;
     bool asked = false;
+    /* Emptied, and SIGHUP with it: there is nothing yet that could take new settings. */
     while (read(signals, &info, sizeof info) == (ssize_t)sizeof info) {
         asked = asked || info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM;
     }
@@ -30,7 +31,10 @@ Result cluster_wait(ClusterPart *part, int signals, int news, Buffer *error)
     while (cluster_part_state(part) == NODE_JOINING) {
         struct pollfd fds[] = {{.fd = signals, .events = POLLIN}, {.fd = news, .events = POLLIN}};
         int64_t ms = mono_ms_between(mono_now(), next);
+        /* An error or a signal only makes the loop look at everything once more. */
         (void)poll(fds, sizeof fds / sizeof *fds, ms < 0 ? 0 : (int)ms);
+        /* The eventfd is reset before the state is looked at, so that a change behind the look
+         * rings again. */
         uint64_t count = 0;
         (void)!read(news, &count, sizeof count);
         if (is_asked_to_stop(signals)) {
@@ -57,6 +61,8 @@ Result cluster_wait(ClusterPart *part, int signals, int news, Buffer *error)
 static Result cluster_settings_write_value(const OptionSpec *spec, const char *text,
                                            const void *field, Buffer *out)
 {
+    /* Two agents whose files say the same in other words must agree: so what the words mean is
+     * written, not they themselves. */
     OptionValue value = option_read(spec, field);
     switch (spec->type) {
     case OPTION_COUNT:
@@ -80,6 +86,8 @@ static Result cluster_settings_write_value(const OptionSpec *spec, const char *t
 static Result cluster_settings_write(const Config *config, Buffer *out)
 {
     const Options *options = &config->options;
+    /* Hosts belong to agents by their registered domain: with another list of suffixes two agents
+     * would own the same host, or none would. */
     Result rc = buffer_printf(out, SETTINGS_WIRE "%u\npublic_suffix_list = %s\n", NODE_WIRE,
                               domain_list_sha1());
     for (size_t i = 0; rc == RESULT_OK && i < options->n_specs; i++) {
@@ -89,6 +97,7 @@ static Result cluster_settings_write(const Config *config, Buffer *out)
                                               (const char *)options->values + spec->offset, out);
         }
     }
+    /* Sites as they are written, and in their order, which decides (the last match wins). */
     for (size_t i = 0; rc == RESULT_OK && i < options->n_sites; i++) {
         const OptionSite *site = &options->sites[i];
         const OptionSpec *spec = &options->specs[site->spec];
@@ -102,6 +111,16 @@ static Result cluster_settings_write(const Config *config, Buffer *out)
  *
  * What: takes the mail in turn, lets the node do what is due, and publishes its state and figures.
  * It ends when the node has left the cluster.
+ *
+ *   NODE_JOINING --node_work--> NODE_JOINED       cluster_wait returns, the crawl is built
+ *        |                          | MAIL_BEGIN: cluster_thread_begin
+ *        | refused                  v
+ *        |                      NODE_MEMBER
+ *        |                          | replaced, cut off, mail lost    | MAIL_LEAVE: node_leave
+ *        '--------> NODE_OUT <------'                                 '--------> NODE_LEFT
+ *
+ * NODE_OUT waits for `leaving`; with NODE_LEFT the thread ends by itself.
+ *
  * Threads: it is one. */
 
 #define FIGURES_MS 500
@@ -123,6 +142,7 @@ static void cluster_thread_handle(ClusterPart *part, Mail *letter, MonoTime now)
     switch (letter->kind) {
     case MAIL_EVENT:
         node_take(part->node, letter->event, now);
+        /* Taken by the node: cluster_mail_delete must not free it again. */
         letter->event = NULL;
         break;
     case MAIL_NOTE:
@@ -130,6 +150,7 @@ static void cluster_thread_handle(ClusterPart *part, Mail *letter, MonoTime now)
         letter->note = (NodeNote){.text = NULL};
         break;
     case MAIL_BEGIN:
+        /* It may have been refused or cut off between joining and this letter. */
         if (node_state(part->node) == NODE_JOINED) {
             cluster_thread_begin(part, now);
         }
@@ -157,6 +178,7 @@ static void publish_figures(ClusterPart *part, MonoTime now)
     if (mono_before(now, part->next_figures) || node_state(part->node) == NODE_JOINING) {
         return;
     }
+    /* Gathered without the mutex, which is only for the copy: status must not wait for the node. */
     ClusterFigures figures = {.agent = node_identity(part->node)->self};
     node_stats(part->node, &figures.node);
     part->next_figures = mono_add_ms(now, FIGURES_MS);
@@ -167,8 +189,8 @@ static void publish_figures(ClusterPart *part, MonoTime now)
 
 static bool cluster_thread_is_over(ClusterPart *part)
 {
-    NodeState state = node_state(part->node);
-    return state == NODE_LEFT || (state == NODE_OUT && atomic_load(&part->leaving));
+    return node_state(part->node) == NODE_LEFT ||
+           (cluster_part_state(part) == NODE_OUT && atomic_load(&part->leaving));
 }
 
 /* argument: the ClusterPart. */
@@ -179,6 +201,7 @@ static void *cluster_thread_run(void *argument)
     part->asleep_ns = clock_asleep_ns();
     while (!cluster_thread_is_over(part)) {
         thread_step("waiting");
+        /* A figure is never older than FIGURES_MS, even when nothing is due. */
         MonoTime next = node_next(part->node);
         MonoTime figures = mono_add_ms(mono_now(), FIGURES_MS);
         Mail *letter = cluster_mail_take(&part->mail, not_before, mono_earlier(next, figures));
@@ -190,15 +213,21 @@ static void *cluster_thread_run(void *argument)
             node_slept(part->node, now);
         }
         part->asleep_ns = asleep_ns;
+        /* All letters of one look get the same time, so that their order decides, and nothing
+         * else. */
         while (letter != NULL) {
             Mail *following = letter->next;
             cluster_thread_handle(part, letter, now);
             letter = following;
         }
         node_work(part->node, now);
+        /* Members gather: each look costs a wake-up and, as a rule, a message to others. Joining
+         * does not wait. */
         not_before = mono_add_ms(now, node_state(part->node) == NODE_MEMBER ? part->gather_ms : 0);
         publish_state(part);
         publish_figures(part, now);
+        /* Nobody can say what it was: a release that others wait for, or the word to leave. So the
+         * agent is out, which ends the crawl here. */
         if (atomic_load(&part->mail.lost) && cluster_part_state(part) != NODE_OUT) {
             cluster_state_set(part, NODE_OUT, "no memory for what the cluster has to say");
         }
@@ -231,6 +260,7 @@ void cluster_part_text(ClusterPart *part, Buffer *text)
 static void cluster_part_take_event(void *context, TransportEvent *event)
 {
     ClusterPart *part = context;
+    /* Called in threads of the NATS library, which must not wait: posting never does. */
     Mail letter = {.kind = MAIL_EVENT, .event = event};
     cluster_mail_post(&part->mail, &letter);
 }
@@ -271,6 +301,7 @@ static void cluster_part_tell(void *context, uint64_t ticket, ErrandAnswer *answ
 static void cluster_part_left(void *context, uint32_t host)
 {
     ClusterPart *part = context;
+    /* The frontier has let go of a host that is to move to another agent. */
     if (moves_chore_left(&part->moves, host)) {
         ingest_wake(part->bonds.ingest);
     }
@@ -286,6 +317,7 @@ void cluster_part_wire(ClusterPart *part, FrontierSinks *sinks)
 static void on_note(void *context, NodeNote *note)
 {
     ClusterPart *part = context;
+    /* In ingest's thread, behind the commit of the table (table_chore_ended). */
     if (note->kind == NODE_TABLE && part->mass != NULL) {
         (void)mass_set_table(part->mass, note->table); /* without memory the older one decides */
     }
@@ -304,6 +336,8 @@ static void on_settled(void *context, InboxItem *item)
     NodeNote note = {.kind = NODE_SETTLED,
                      .text = item->reply_to,
                      .settled = {item->envelope.from, item->fault, item->taken}};
+    /* The address goes with the note: the block's sender is told only when its links are
+     * committed. */
     item->reply_to = NULL;
     cluster_mail_note(&part->mail, &note);
 }
@@ -324,6 +358,8 @@ static Result save_identity(void *context, const NodeIdentity *identity)
     const ClusterPart *part = context;
     const IngestStore *tables = &part->store->tables;
     MDB_txn *txn = NULL;
+    /* A write transaction in the cluster thread: allowed while the main thread waits for it to join
+     * (invariant 2), and nowhere else. */
     if (page_db_txn_begin(tables->db, false, &txn) != 0) {
         return RESULT_IO;
     }
@@ -354,6 +390,8 @@ static void cluster_part_lease(void *context, const LeaseNotice *notice)
 static void block(void *context, InboxItem *item)
 {
     ClusterPart *part = context;
+    /* Counted before it can be taken: the end of the crawl is judged by this count, and must never
+     * see an empty inbox with an arrival uncounted. */
     atomic_fetch_add(&part->arrived, 1);
     inbox_push(&part->inbox, item);
 }
@@ -395,6 +433,8 @@ static void situation(void *context, NodeSituation *s)
     ClusterPart *part = context;
     s->end.idle = cluster_state_is_idle(part);
     s->end.tail = s->end.idle && atomic_load(&part->tail);
+    /* It only grows, with each commit and each arrival: two equal reports mean that nothing came in
+     * between (cluster/whole/ending.h). */
     s->end.changes = stats_get(&part->bonds.stats->commits) + atomic_load(&part->arrived);
     for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
         part->sinks.account(part->sinks.context, (LedgerUnit)unit, &s->accounts[unit]);
@@ -405,6 +445,7 @@ static void situation(void *context, NodeSituation *s)
 static void cluster_part_granted(void *context, LedgerUnit unit, uint64_t amount)
 {
     ClusterPart *part = context;
+    /* A rate is a share of this moment, not a sum: kept for the status line as well. */
     if (unit == LEDGER_RATE) {
         atomic_store(&part->rate, amount);
     }
@@ -503,6 +544,7 @@ static bool fetch(void *context, uint64_t ticket, const char *text)
         visit_state_delete(asker);
         return false;
     }
+    /* From here on the frontier owns the asker, and its answer comes by cluster_part_tell. */
     frontier_asked(part->bonds.frontier, asker);
     return true;
 }
@@ -547,6 +589,8 @@ static Result read_place(ClusterPart *part, NodeIdentity *identity, ClusterTable
         return RESULT_IO;
     }
     Result rc = node_place_read(txn, tables->crawl, identity, table);
+    /* Its pages are hashed with a seed of their own, and it owns hosts that a cluster would give to
+     * others. */
     bool alone = !identity->known && page_db_n_pages(tables->db, txn) > 0;
     page_db_txn_abort(tables->db, txn);
     return rc == RESULT_OK && alone ? RESULT_EXISTS : rc;
@@ -568,6 +612,8 @@ static Result make_node(ClusterPart *part, Buffer *error)
                             part->store->directory);
         rc = RESULT_INVALID;
     }
+    /* A number is chosen once, at the first start: later on the directory has it, whatever the file
+     * says. */
     if (!options.identity.known && options.identity.next_token == 0 &&
         *part->config->cluster_agent != '\0') {
         options.identity.self = (uint16_t)strtoul(part->config->cluster_agent, NULL, 10);
@@ -604,6 +650,7 @@ Result cluster_part_new(ClusterPart **result, const Config *config, CrawlStore *
     cluster_names_of(store->directory, &part->names);
     TransportNatsOptions nats = cluster_nats_options(config, part->names.name);
     TransportSink sink = {.context = part, .take = cluster_part_take_event};
+    /* Before anything can fail: cluster_part_delete takes apart as much as there is. */
     *result = part;
     Result rc = transport_nats_open(&part->nats, &nats, &sink, error);
     if (rc == RESULT_OK) {
@@ -617,6 +664,7 @@ void cluster_part_delete(ClusterPart *part)
     if (part == NULL) {
         return;
     }
+    /* The thread first, then who posts to it, then what both use. */
     cluster_part_leave(part);
     transport_nats_close(part->nats);
     node_delete(part->node);
@@ -642,6 +690,7 @@ void cluster_part_delete(ClusterPart *part)
 /* All agents know pages by the same hashes. */
 static Result share_seed(PageDB *db, MDB_txn *txn, const ClusterTable *table)
 {
+    /* Of the crawl's uuid, so that whichever agent comes first finds the same. */
     uint64_t seed = hash_64(table->uuid, sizeof table->uuid, SEED_OF_SEEDS);
     if (page_db_n_pages(db, txn) > 0 || page_db_n_hosts(db, txn) > 0) {
         return RESULT_OK; /* it has been set when the directory was empty */
@@ -657,6 +706,8 @@ static Result cluster_part_open_tables(ClusterPart *part)
     if (page_db_txn_begin(tables->db, false, &txn) != 0) {
         return RESULT_IO;
     }
+    /* Both in one transaction: a directory has the seed if and only if it has the cluster's
+     * tables. */
     Result rc = ingest_cluster_init(&part->ingest, node_identity(part->node)->self, table, txn,
                                     tables->crawl);
     if (rc == RESULT_OK) {
@@ -720,6 +771,8 @@ void cluster_part_begin(ClusterPart *part, const ClusterBonds *bonds,
 void cluster_part_leave(ClusterPart *part)
 {
     Mail letter = {.kind = MAIL_LEAVE};
+    /* Before the letter, so that the thread of a node that is out ends whether the letter came or
+     * was lost. */
     atomic_store(&part->leaving, true);
     cluster_mail_post(&part->mail, &letter);
     thread_join(&part->thread);

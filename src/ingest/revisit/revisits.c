@@ -49,9 +49,10 @@ static Result schedule_page(const RevisitLine *line, const Batch *batch, BatchHo
                             const PageRef *page)
 {
     Result rc = schedule_put(line->schedule, batch->txn, page->host, REVISIT_LEVEL, page->index);
-    if (rc == RESULT_OK && page_db_set_state(line->db, batch->txn, page->index, page->status,
-                                             REVISIT_LEVEL, 0) != page_db_error_ok) {
-        rc = RESULT_FULL;
+    /* Not RESULT_FULL for whatever went wrong: ingest would wait for room on a damaged disk. */
+    if (rc == RESULT_OK) {
+        rc = batch_result_of(batch, page_db_set_state(line->db, batch->txn, page->index,
+                                                      page->status, REVISIT_LEVEL, 0));
     }
     batch_host_gets(host, 1, REVISIT_LEVEL);
     return rc;
@@ -77,6 +78,8 @@ static Result is_owing(const RevisitLine *line, const Batch *batch, BatchHost *h
     if (rc == RESULT_OK) {
         rc = schedule_level_count(line->schedule, batch->txn, host->host, REVISIT_LEVEL, &due);
     }
+    /* A debt that nobody is left to collect is forgiven: else due pages would wait for URLs that do
+     * not exist. */
     *owing = all > due;
     host->record.owed = *owing ? host->record.owed : 0;
     return rc;
@@ -103,6 +106,7 @@ static Result revisit_line_admit(const RevisitLine *line, const Batch *batch, Ba
     if (rc != RESULT_OK) {
         return rc;
     }
+    /* Not past a line that has begun: whoever is due first goes first. */
     if (!is_empty || owing || n >= line->host_share) {
         return revisit_rows_line_put(line->table, batch->txn, page->host, due);
     }
@@ -386,6 +390,7 @@ Result revisits_new(Revisits **out, const RevisitsOptions *options, const Ingest
         .url = {.limit = BUFFER_NO_LIMIT},
         .settling = true,
         .kept_settling = true};
+    /* revisits_set_policy below owns them, also when it fails. */
     revisits->options.policy.rules = NULL;
     shared_init(&revisits->policies, policy_delete);
     shared_reader_open(&revisits->policy, &revisits->policies);
@@ -568,6 +573,7 @@ static MonoTime revisits_chore_due(void *context)
     if (revisits->settling) {
         return revisits->pause;
     }
+    /* No row lies behind the position: the next revisits_put sets next_s, and with it this. */
     if (isinf(revisits->next_s)) {
         return MONO_NEVER;
     }

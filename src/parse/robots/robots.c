@@ -58,8 +58,11 @@ Usage robots_usage(const Robots *robots, const char *path, size_t length, UsageL
 {
     Usage usage = {.robots_names_it = robots->n_licences > 0};
     RobotsPath normal;
+    /* One budget for both passes. Where it runs out in the second, only what denies is still
+     * believed. */
     uint32_t longest[USAGE_PLACES] = {0};
     int64_t steps = ROBOTS_DECISION_STEPS;
+    /* A licence that nobody has read might forbid anything, so it does, whatever else is stated. */
     for (size_t i = 0; i < robots->n_licences; i++) {
         if (!robots->licences[i].is_read) {
             bool has_place = USAGE_IN_LICENCE + i < USAGE_PLACES;
@@ -76,7 +79,12 @@ Usage robots_usage(const Robots *robots, const char *path, size_t length, UsageL
     if (robots->n_usages == 0) {
         return usage;
     }
-    (void)robots_path_init(&normal, path, length);
+    /* An unescaped path would slip past the patterns: what cannot be asked is denied. */
+    if (!robots_path_init(&normal, path, length)) {
+        return usage_join(usage, (Usage){.denied = USAGE_ALL});
+    }
+    /* Two passes, because which statement of a place is the longest match is known only behind the
+     * last. */
     for (size_t i = 0; i < robots->n_usages; i++) {
         const RobotsUsage *rule = &robots->usages[i];
         if (rule->octets > longest[rule->place] &&
@@ -87,6 +95,8 @@ Usage robots_usage(const Robots *robots, const char *path, size_t length, UsageL
     for (size_t i = 0; i < robots->n_usages; i++) {
         const RobotsUsage *rule = &robots->usages[i];
         RobotsMatch match = ROBOTS_MATCH_NO;
+        /* Equal lengths all count: usage_join takes the strictest of them. A statement for all
+         * paths has no octets, and counts where no longer one matched. */
         if (rule->octets == longest[rule->place]) {
             match = robots_usage_match(robots, rule, &normal, &steps);
         }
@@ -96,6 +106,7 @@ Usage robots_usage(const Robots *robots, const char *path, size_t length, UsageL
                                         .text = robots->pool.data + rule->words,
                                         .usage = rule->usage};
             statement.length = strlen(statement.text);
+            /* A pattern that was given up for want of steps may deny, never allow. */
             statement.usage.allowed &= match == ROBOTS_MATCH_YES ? USAGE_ALL : 0;
             usage = usage_join(usage, statement.usage);
             usage_ledger_add(ledger, &statement);
@@ -121,6 +132,7 @@ static Result robots_add_usage_line(Robots *robots, const RobotsLine *line)
         .length = line->text_length,
         .usage = usage_of_dictionary(line->value + path, line->value_length - path)};
     Result rc = robots_rules_add_usage(robots, line->value, path, &statement);
+    /* Beyond ROBOTS_MAX_USAGES the rules for fetching must still be read: this file is no error. */
     return rc == RESULT_LIMIT ? RESULT_OK : rc;
 }
 
@@ -136,6 +148,7 @@ static int64_t robots_take_thousandths(const char **at, const char *end)
     for (; p < end && *p >= '0' && *p <= '9'; p++) {
         any = true;
         value = value * 10 + (*p - '0') * INT64_C(1000);
+        /* Capped at each digit: a file with a thousand digits cannot overflow it. */
         value = value > ROBOTS_DELAY_MAX_MS ? ROBOTS_DELAY_MAX_MS : value;
     }
     if (p < end && *p == '.') {
@@ -154,10 +167,7 @@ static int64_t robots_take_thousandths(const char **at, const char *end)
 /* What one of the time units of Request-rate has in seconds; none is a second. */
 static int64_t robots_rate_unit(const char *p, const char *end)
 {
-    char unit = '\0';
-    if (p < end) {
-        unit = (char)(*p | 0x20);
-    }
+    char unit = p < end ? (char)(*p | 0x20) : '\0';
     if (unit == 'h') {
         return 3600;
     }
@@ -184,6 +194,8 @@ static int64_t robots_delay_of(const RobotsLine *line)
     if (ms < 0) {
         return -1;
     }
+    /* At most ROBOTS_DELAY_MAX_MS x 3600 x 1000 = 3.6e18, just within int64_t. Rounded up: a pace
+     * is never faster than what was asked for. */
     ms *= robots_rate_unit(ascii_skip_blanks(p, end), end);
     ms = (ms * 1000 + first - 1) / first;
     return ms > ROBOTS_DELAY_MAX_MS ? ROBOTS_DELAY_MAX_MS : ms;
@@ -191,15 +203,14 @@ static int64_t robots_delay_of(const RobotsLine *line)
 
 static Result robots_add_hours(Robots *robots, const RobotsLine *line)
 {
-    Hours *hours = robots->hours;
-    if (hours == NULL) {
-        hours = calloc(1, sizeof *hours);
-        if (hours == NULL) {
-            return RESULT_MEMORY;
-        }
+    if (robots->hours == NULL) {
+        robots->hours = calloc(1, sizeof *robots->hours);
     }
-    robots->hours = hours;
-    (void)hours_add(hours, line->value, line->value_length);
+    if (robots->hours == NULL) {
+        return RESULT_MEMORY;
+    }
+    /* A range that cannot be read says nothing; closing the host for good because of it would. */
+    (void)hours_add(robots->hours, line->value, line->value_length);
     return RESULT_OK;
 }
 
@@ -217,9 +228,16 @@ static bool robots_names_agent(const RobotsLine *line, Agent agent)
            strncasecmp(line->value, agent.token, agent.length) == 0;
 }
 
-/* Where the reader stands: a User-agent line after a rule starts a new group. A Crawl-delay or
- * Request-rate line ends the list of agents for delays only, so that the rules below it still
- * belong to all. */
+/* Where the reader stands: a User-agent line after a rule starts a new group.
+ *
+ *    agents  --- Allow, Disallow ----------------->  rules
+ *      ^  \                                            |
+ *      |   `- Crawl-delay, -rate, Visit-time -> delays |
+ *      |                                          |    |
+ *      `--- User-agent: delays are the next's <---'    `--> User-agent: all is the next's
+ *
+ * Files list a delay between two agents and mean one group of rules: so a delay ends the list of
+ * agents for delays only, and the rules below it still belong to all. */
 typedef struct Group {
     bool is_ours;
     bool is_any; /* it names everybody */
@@ -272,11 +290,14 @@ static Result robots_read_lines(Robots *robots, const char *body, size_t length,
             break;
         case ROBOTS_LINE_ALLOW:
         case ROBOTS_LINE_DISALLOW:
+            /* Also of a group that is not ours, and of a rule without a path: what ends the list of
+             * agents is the line, not what it says. */
             group.had_rule = true;
             rc = group.is_ours ? robots_rules_add(robots, &line) : RESULT_OK;
             break;
         case ROBOTS_LINE_DELAY:
         case ROBOTS_LINE_RATE:
+            /* Of several the longest counts (robots.h, 3): two groups may name us. */
             group.had_delay = true;
             if (group.delay_is_ours) {
                 int64_t ms = robots_delay_of(&line);
@@ -287,6 +308,7 @@ static Result robots_read_lines(Robots *robots, const char *body, size_t length,
             group.had_delay = true;
             rc = group.delay_is_ours ? robots_add_hours(robots, &line) : RESULT_OK;
             break;
+        /* Belongs to no group, wherever it stands. */
         case ROBOTS_LINE_SITEMAP:
             rc = robots_rules_add_sitemap(robots, &line);
             break;
@@ -327,6 +349,7 @@ Result robots_licence_url(const Robots *robots, UsagePlace place, const char *or
 {
     Url base = {.href = NULL};
     Url url = {.href = NULL};
+    /* A place below USAGE_IN_LICENCE wraps to a number that no licence has. */
     size_t which = place - USAGE_IN_LICENCE;
     if (place >= USAGE_PLACES || which >= robots->n_licences) {
         return RESULT_NOT_FOUND;
@@ -338,6 +361,8 @@ Result robots_licence_url(const Robots *robots, UsagePlace place, const char *or
     }
     if (rc == RESULT_OK) {
         size_t length = authority_strip(url.href, url.length);
+        /* The file names the address, so it may be anything: file: and data: are nothing to ask
+         * for. */
         rc = strncmp(url.href, "http", 4) == 0 ? buffer_append(out, url.href, length)
                                                : RESULT_INVALID;
     }
@@ -354,9 +379,12 @@ Result robots_add_licence(Robots *robots, UsagePlace place, const char *text, si
     if (place - USAGE_IN_LICENCE >= robots->n_licences) {
         return RESULT_NOT_FOUND; /* it was named by an earlier robots.txt */
     }
+    /* A file beyond ROBOTS_MAX_BYTES is read as empty, which is no licence. Cut, it might permit
+     * what its end prohibits. */
     Result rc = rsl_read(text, length > ROBOTS_MAX_BYTES ? 0 : length, reader, robots_take_licence,
                          &reading);
     robots->licences[place - USAGE_IN_LICENCE].is_read = rc == RESULT_OK;
+    /* Half a licence is taken back. Its texts stay in the pool, which nobody reaches any more. */
     robots->n_usages = rc == RESULT_OK ? robots->n_usages : before;
     return rc;
 }
@@ -378,6 +406,8 @@ Result robots_allow_all(Robots **robots)
 
 Result robots_parse(const char *body, size_t length, const char *agent, Robots **robots)
 {
+    /* Nearly no file names us: the "*" groups are compiled first. A group that does name us ends
+     * that, and everything is begun anew, since what "*" had said does not count beside it. */
     Agent own = {.token = agent, .length = robots_token_length(agent, strlen(agent))};
     Agent any = {.token = NULL};
     bool is_named = false;
@@ -464,6 +494,8 @@ static const RobotsRule *find_prefix(const Robots *robots, const char *path, siz
     if (prefixes->n == 0) {
         return NULL;
     }
+    /* What sorts between a prefix of the path and the path begins with that prefix. So the longest
+     * one is the path itself, or its predecessor, or one of the predecessor's parents. */
     size_t i = robots_plains_from(robots, prefixes, path, length, key);
     if (robots_plain_is(robots, prefixes, i, path, length, key)) {
         return &robots->rules[prefixes->all[i].rule];
@@ -504,6 +536,8 @@ typedef struct Question {
 
 static RobotsMatch match_wild(const Robots *robots, const RobotsWild *wild, Question *question)
 {
+    /* From cheap to dear: eight bytes in one comparison, then 256 bits of pairs, then the search.
+     * The first two never say no wrongly, and cost no more than the step that find_rule takes. */
     if ((question->key & wild->first_mask) != wild->first_key) {
         return ROBOTS_MATCH_NO;
     }
@@ -514,6 +548,7 @@ static RobotsMatch match_wild(const Robots *robots, const RobotsWild *wild, Ques
     if (!robots_pairs_within(&wild->pattern.pairs, &question->pairs)) {
         return ROBOTS_MATCH_NO;
     }
+    /* Only here: a rule refuted above is decided even without steps. */
     if (question->steps <= 0) {
         return ROBOTS_MATCH_UNKNOWN;
     }
@@ -531,6 +566,8 @@ static const RobotsRule *find_rule(const Robots *robots, Question *question, boo
     if (exact != NULL && (best == NULL || robots_rule_beats(exact, best))) {
         best = exact;
     }
+    /* Best first, so that the first match decides, and a plain rule that beats the next ends the
+     * search. */
     assert(robots->n_wilds == 0 || robots->rules != NULL);
     for (size_t i = 0; i < robots->n_wilds; i++) {
         const RobotsWild *wild = &robots->wilds[i];
@@ -545,6 +582,7 @@ static const RobotsRule *find_rule(const Robots *robots, Question *question, boo
             return rule;
         }
     }
+    /* Shortened rules beyond ROBOTS_WILD_MAX forbid more than they say (robots.h). */
     *undecided |= best != NULL && best->shortened;
     return best;
 }
@@ -577,6 +615,10 @@ bool robots_decide(const Robots *robots, const char *path, size_t length,
     }
     bool is_self = length == sizeof self - 1 && memcmp(path, self, length) == 0;
     if (!is_self && robots->n_rules > 0) {
+        /* A path pays for its own length (free_steps), whatever the file. Beyond that a decision
+         * spends what the file has saved, so a costly file cannot take more than
+         * ROBOTS_EARNED_STEPS of each decision in the long run, and the next decision after a dear
+         * one is given less. */
         int64_t free_steps = ROBOTS_FREE_STEPS_PER_BYTE * (int64_t)length;
         int64_t saved = allowance->steps + ROBOTS_EARNED_STEPS;
         int64_t given = saved < ROBOTS_DECISION_STEPS ? saved : ROBOTS_DECISION_STEPS;
@@ -631,6 +673,7 @@ const char *robots_sitemap(const Robots *robots, size_t i)
 
 size_t robots_bytes(const Robots *robots)
 {
+    /* By array_room, since arrays double: the budget counts what is reserved, not what is used. */
     size_t hours = robots->hours == NULL ? 0 : sizeof *robots->hours;
     return sizeof *robots + hours + robots->pool.capacity +
            array_room(robots->n_rules) * sizeof(RobotsRule) +

@@ -22,6 +22,7 @@
 
 Result drum_generations_list_files(int directory, uint64_t **numbers, size_t *n)
 {
+    /* A descriptor of its own: closedir closes the one it reads, and the Drum's holds the lock. */
     int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
     if (stream == NULL) {
@@ -37,6 +38,8 @@ Result drum_generations_list_files(int directory, uint64_t **numbers, size_t *n)
         }
     }
     (void)closedir(stream);
+    /* Ascending: both recovery and merging need the order of generations, which readdir does not
+     * have. */
     Result rc = found.failed;
     *n = found.length / sizeof **numbers;
     *numbers = (uint64_t *)(void *)buffer_detach(&found);
@@ -53,6 +56,7 @@ Result drum_directory_open(const char *path, int *directory)
     if (*directory < 0) {
         return result_of_errno(errno);
     }
+    /* The lock hangs on the descriptor, so a killed process leaves none behind. */
     if (flock(*directory, LOCK_EX | LOCK_NB) != 0) {
         return errno == EWOULDBLOCK ? RESULT_LOCKED : result_of_errno(errno);
     }
@@ -119,7 +123,11 @@ static Result drum_block_read_header(const DrumFile *file, uint64_t offset, Drum
     if (rc != RESULT_OK) {
         return rc;
     }
+    /* Seeded with the generation: a block of an older file whose room was used again does not
+     * fit. */
     uint64_t checksum = hash_64(header, offsetof(DrumBlockHeader, checksum), file->generation);
+    /* Besides the checksum, all that later code multiplies or allocates by. Auxiliaries need no
+     * bound: scan_headers takes no block that reaches behind its file. */
     bool good = header->magic == DRUM_BLOCK_MAGIC && header->checksum == checksum &&
                 header->bucket < file->buckets && header->elements > 0 &&
                 header->keys_bytes <= DRUM_MAX_KEYS_SECTION &&
@@ -228,6 +236,8 @@ static Result drum_file_create(DrumFile *file)
                              .generation = file->generation,
                              .buckets = file->buckets};
     header.checksum = hash_64(&header, offsetof(DrumFileHeader, checksum), file->generation);
+    /* O_TRUNC, since a create that failed may have left its file; recovery leaves none of this
+     * number. */
     int fd = openat(file->directory, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0) {
         return result_of_errno(errno);
@@ -236,11 +246,14 @@ static Result drum_file_create(DrumFile *file)
     Result rc = drum_file_write_all(fd, &iov, 1, 0);
     if (rc != RESULT_OK) {
         (void)close(fd);
+        /* A file with half a header would be a torn file to the next drum_open; without it there is
+         * none. */
         (void)unlinkat(file->directory, name, 0);
         return rc;
     }
     file->fd = fd;
     file->size = sizeof header;
+    /* 0, not the header's size: the first sync must sync the directory as well (drum_file_sync). */
     file->durable = 0;
     return RESULT_OK;
 }
@@ -290,6 +303,8 @@ Result drum_file_append(DrumFile *file, DrumBlock *block, DrumBytes keys, DrumBy
 
 Result drum_file_sync_shared(const DrumFile *file)
 {
+    /* The merging thread may change `durable` meanwhile; so it is neither read nor written, and the
+     * directory is synced every time. */
     if (fdatasync(file->fd) != 0 || fsync(file->directory) != 0) {
         return result_of_errno(errno);
     }
@@ -301,6 +316,8 @@ Result drum_file_sync(DrumFile *file)
     if (file->fd < 0 || file->durable == file->size) {
         return RESULT_OK;
     }
+    /* Before the first sync the name, too, may be lost in a power cut: the directory makes it
+     * last. */
     if (fdatasync(file->fd) != 0 || (file->durable == 0 && fsync(file->directory) != 0)) {
         return result_of_errno(errno);
     }
@@ -318,6 +335,8 @@ static Result read_section(const DrumFile *file, const DrumBlock *block, bool au
     if (rc != RESULT_OK) {
         return rc;
     }
+    /* The header is read again: its checksums are not kept in memory, and it may have changed on
+     * disk since recovery. */
     if (header.keys_bytes != block->keys_bytes ||
         header.auxiliary_bytes != block->auxiliary_bytes) {
         return RESULT_DAMAGED;
@@ -362,6 +381,8 @@ typedef struct Scan {
 /* The next offset from start on at which a block header can be read; file_bytes when none. */
 static Result find_header(Scan *scan, uint64_t start, uint64_t *found)
 {
+    /* Blocks lie at multiples of 8, so only these places are tried. A magic number in user data is
+     * told apart by the header's checksum. */
     enum { WINDOW = 1 << 16 };
     uint8_t *window = malloc(WINDOW);
     if (window == NULL) {
@@ -419,6 +440,8 @@ static Result scan_headers(Scan *scan)
                 scan->promised = header.durable > scan->promised ? header.durable : scan->promised;
                 continue;
             }
+            /* A good header whose sections reach behind the end: the write was cut off. What
+             * follows cannot be a block, but is searched like any other gap. */
             scan->partial_elements += header.elements;
         } else if (rc != RESULT_DAMAGED) {
             return rc;
@@ -431,14 +454,18 @@ static Result scan_headers(Scan *scan)
     return RESULT_OK;
 }
 
-static bool sections_are_good(const DrumFile *file, const DrumBlock *block, uint8_t **bytes,
-                              size_t *capacity)
+/* Only RESULT_DAMAGED speaks against the block: what is taken for a torn tail is cut off, so want
+ * of memory or a read error must not look like one. */
+static Result check_sections(const DrumFile *file, const DrumBlock *block, uint8_t **bytes,
+                             size_t *capacity)
 {
     size_t need =
         block->keys_bytes > block->auxiliary_bytes ? block->keys_bytes : block->auxiliary_bytes;
-    return array_reserve(bytes, capacity, need, 1) == RESULT_OK &&
-           drum_file_read_keys(file, block, *bytes) == RESULT_OK &&
-           drum_file_read_auxiliaries(file, block, *bytes) == RESULT_OK;
+    Result rc = array_reserve(bytes, capacity, need, 1);
+    if (rc == RESULT_OK) {
+        rc = drum_file_read_keys(file, block, *bytes);
+    }
+    return rc == RESULT_OK ? drum_file_read_auxiliaries(file, block, *bytes) : rc;
 }
 
 /* Blocks from number n on, and all bytes from cut on, are a torn tail. */
@@ -452,6 +479,7 @@ static Result drum_file_recover_cut_tail(Scan *scan, size_t n, uint64_t cut, boo
     }
     recovery->torn_elements += scan->partial_elements;
     recovery->torn_bytes += scan->file_bytes - cut;
+    /* From here on the file is what an undisturbed run would have left, only shorter. */
     file->n_blocks = n;
     file->size = cut;
     if (repair && scan->file_bytes > cut &&
@@ -472,6 +500,8 @@ static Result judge_blocks(Scan *scan, bool repair, bool everything, DrumRecover
     for (; i < file->n_blocks; i++) {
         const DrumBlock *block = &file->blocks[i];
         if (block->offset > expected) {
+            /* The blocks behind the tear may be whole: the system writes pages in any order. They
+             * go all the same, since what is left must be a prefix of what was accepted. */
             if (expected >= scan->promised) {
                 break;
             }
@@ -479,7 +509,15 @@ static Result judge_blocks(Scan *scan, bool repair, bool everything, DrumRecover
             recovery->damaged_elements++;
         }
         bool promised = drum_block_end(block) <= scan->promised;
-        if ((!promised || everything) && !sections_are_good(file, block, &bytes, &capacity)) {
+        Result rc = RESULT_OK;
+        if (!promised || everything) {
+            rc = check_sections(file, block, &bytes, &capacity);
+        }
+        if (rc != RESULT_OK && rc != RESULT_DAMAGED) {
+            free(bytes);
+            return rc;
+        }
+        if (rc == RESULT_DAMAGED) {
             expected = block->offset;
             if (!promised) {
                 break;
@@ -490,6 +528,8 @@ static Result judge_blocks(Scan *scan, bool repair, bool everything, DrumRecover
         expected = drum_block_end(block);
     }
     free(bytes);
+    /* The end itself may be missing or unreadable though it was promised: then no block is behind
+     * it to show the gap. */
     uint64_t whole = scan->promised < scan->file_bytes ? scan->promised : scan->file_bytes;
     if (expected < whole) {
         recovery->damaged_bytes += whole - expected;
@@ -502,6 +542,7 @@ static Result judge_blocks(Scan *scan, bool repair, bool everything, DrumRecover
 /* The file header cannot be trusted: was anything in this file promised? */
 static Result judge_headless(Scan *scan, DrumRecovery *recovery)
 {
+    /* The header would have said how many buckets there are; without it any number passes. */
     scan->file->buckets = UINT32_MAX;
     Result rc = scan_headers(scan);
     if (rc != RESULT_OK) {
@@ -532,6 +573,7 @@ Result drum_file_recover(DrumFile *file, bool repair, bool everything, DrumRecov
     if (rc != RESULT_OK && rc != RESULT_DAMAGED) {
         return rc;
     }
+    /* Before the checksum, whose place another version may have moved. */
     if (rc == RESULT_OK && header.magic == DRUM_FILE_MAGIC && header.version != DRUM_FILE_VERSION) {
         return RESULT_VERSION;
     }
@@ -543,6 +585,7 @@ Result drum_file_recover(DrumFile *file, bool repair, bool everything, DrumRecov
     if (!good) {
         return judge_headless(&scan, recovery);
     }
+    /* The file's own count, not the options': it may have been changed between two runs. */
     file->buckets = header.buckets;
     file->keys = (DrumKeys)header.keys;
     file->size = DRUM_FILE_HEADER;
@@ -558,6 +601,8 @@ Result drum_file_recover(DrumFile *file, bool repair, bool everything, DrumRecov
 
 DrumKey drum_key_bytes(const void *bytes, size_t length)
 {
+    /* Big-endian, filled up with zeros: numbers then order as memcmp orders the first 8 bytes.
+     * Equal numbers need the rest compared (DrumCompareRest). */
     uint64_t number = 0;
     if (length > 0) {
         memcpy(&number, bytes, length < 8 ? length : 8);
@@ -572,6 +617,7 @@ size_t drum_element_encode(uint8_t *bytes, DrumKeys keys, const DrumElement *ele
         at = mempcpy(at, &element->key.number, 8);
     }
     at = varint_encode_uint64((uint64_t)element->value.length * 4 + element->operation, at);
+    /* One more than the length, so that 0 tells "none" from an empty one. */
     at = varint_encode_uint64(element->has_auxiliary ? (uint64_t)element->auxiliary_length + 1 : 0,
                               at);
     at = varint_encode_uint64(element->distance, at);
@@ -593,6 +639,8 @@ static inline const uint8_t *decode_lengths(const uint8_t *bytes, const uint8_t 
     if (bytes != NULL) {
         bytes = varint_read(bytes, end, &element->distance);
     }
+    /* The checksum was good, but a file may be forged, or written by a faulty program: lengths are
+     * bounded before anybody adds them. */
     if (bytes == NULL || (head & 3) > DRUM_CHECK_UPDATE || head >> 2 > DRUM_MAX_VALUE ||
         auxiliary > (uint64_t)DRUM_MAX_VALUE + 1) {
         return NULL;
