@@ -26,6 +26,7 @@ static bool find_event(const char *line, size_t length, WallTime *time, LogText 
     const char *at = line;
     const char *end = line + length;
     const char *time_end = memchr(line, ' ', length);
+    /* Levels are padded with blanks to one width, so a run of them is one separator. */
     for (int word = 0; word < 3 && at != NULL; word++) {
         at = memchr(at, ' ', (size_t)(end - at));
         while (at != NULL && at < end && *at == ' ') {
@@ -76,6 +77,8 @@ static Result audit_changes_take_change(AuditChanges *changes, LogText text, Wal
     change.from = audit_changes_value_of(change.text, " old=\"");
     change.to = audit_changes_value_of(change.text, " new=\"");
     change.site = audit_changes_value_of(change.text, " site=\"");
+    /* Without a name a change cannot be gone back through: go_back ends at it. [site] as a whole
+     * has none, which says only that sites have changed. */
     if (is_delay && change.from != NULL && change.to != NULL) {
         change.name = strndup(change.text, strcspn(change.text, " "));
     }
@@ -100,6 +103,7 @@ static Result audit_changes_take_line(void *context, const char *line, size_t le
         return audit_changes_take_change(changes, (LogText){event.bytes + n, event.length - n},
                                          time);
     }
+    /* Only wishes that let a host be asked at once matter: others make no pause shorter. */
     if (audit_changes_starts_with(event, ORDERED)) {
         size_t n = sizeof ORDERED - 1;
         /* text: from the host on. */
@@ -121,6 +125,11 @@ static Result audit_changes_take_line(void *context, const char *line, size_t le
         }
         return RESULT_OK;
     }
+    /* Each start writes these two lines in this order, after the changes since the run before:
+     *
+     *   config: is new, or compared   has_compared: the changes up to here are all there are
+     *   agent: start                  is_whole if so; else a log with a gap begins anew
+     */
     bool is_new = audit_changes_starts_with(event, "config: is new ");
     if (is_new ||
         audit_changes_starts_with(event, "config: compared with that of the run before ")) {
@@ -179,6 +188,8 @@ static void audit_pauses_find(const AuditFetch *fetch, AuditBreach breach, Audit
     bool of_address = breach == BREACH_IP_PAUSE || breach == BREACH_AT_ONCE;
     const char *subject =
         of_address ? ip_address_format(&fetch->address->ip, ip) : fetch->host->origin;
+    /* Requests that were not asked about are judged like any other, since they set the state for
+     * the next; they are only not told of. */
     if (fetch->is_selected) {
         audit_findings_add(findings, &finding, subject, strlen(subject), NULL);
     }
@@ -187,6 +198,8 @@ static void audit_pauses_find(const AuditFetch *fetch, AuditBreach breach, Audit
 /* From the end of the request before to the start of this one. */
 static int64_t pause_before(const AuditSubject *subject, const AuditFetch *fetch)
 {
+    /* Within one boot by the clock that nobody sets. Over a restart of the machine only the wall
+     * clock is left: the finding is counted as by_wall_clock. */
     int64_t us = subject->boot == fetch->boot ? fetch->mono_start - subject->mono_end
                                               : fetch->start.us - subject->end.us;
     if (us < 0 && us > -1000 && !fetch->is_exact && subject->boot == fetch->boot) {
@@ -212,6 +225,8 @@ static void check_stated(AuditPauses *pauses, const AuditFetch *fetch, int64_t p
     if (fetch->given < 0 || host->boot != fetch->boot) {
         return;
     }
+    /* A longer pause is no breach: the log lost the request in between. A shorter one means that
+     * the line states what was not so. 1 ms each way is rounding. */
     if (pause > fetch->given + 1) {
         pauses->missing += fetch->is_selected;
     } else if (pause < fetch->given - 1) {
@@ -251,6 +266,7 @@ static int64_t first_known(int64_t a, int64_t b, int64_t c)
 static void check_host(const AuditFetch *fetch, int64_t pause, int64_t owed,
                        AuditFindings *findings)
 {
+    /* A line cannot make its pause longer by stating more than its times say. */
     int64_t shorter = fetch->given >= 0 && fetch->given < pause ? fetch->given : pause;
     if (shorter < owed) {
         audit_pauses_find(fetch, BREACH_HOST_PAUSE, fetch->host->subject.place, owed, shorter,
@@ -270,9 +286,12 @@ static void audit_pauses_judge_host(AuditPauses *pauses, const AuditFetch *fetch
     }
     out->host = pause_before(host, fetch);
     int64_t due = audit_delays_due(pauses->delays, fetch, host->end, host->owes);
+    /* From the most specific to the least: what this line says, what the last one left, what was
+     * set. */
     out->host_owed = first_known(fetch->owed, due, host->asks);
     check_stated(pauses, fetch, out->host, findings);
     int64_t ordered = audit_delays_ordered(pauses->delays, fetch, host->end);
+    /* An order lets off the rest after a failure, not the delay: `ordered` is what stays due. */
     if (ordered >= 0 && out->host < out->host_owed && ordered < out->host_owed) {
         out->host_owed = ordered;
         pauses->by_order += fetch->is_selected;
@@ -297,6 +316,7 @@ static void judge_address(AuditPauses *pauses, const AuditFetch *fetch, AuditPau
         return;
     }
     out->address = pause_before(address, fetch);
+    /* Without anything known two requests must at least not overlap: 0. */
     out->address_owed = first_known(address->owes, address->asks, 0);
     pauses->judged_addresses += fetch->is_selected;
     pauses->by_wall_clock += fetch->is_selected && address->boot != fetch->boot;
@@ -340,6 +360,8 @@ static bool has_connections(AuditSubject *subject, unsigned n)
         return false;
     }
     for (unsigned i = subject->n_ends; i < n; i++) {
+        /* A connection that is new to us is as old as the last request: INT64_MIN, "free always",
+         * would let one more through than there was. */
         ends[i] = subject->n_requests == 0 ? INT64_MIN : subject->mono_end;
     }
     subject->ends = ends;
@@ -354,9 +376,11 @@ static bool fits(AuditSubject *subject, const AuditFetch *fetch)
 {
     unsigned n = (unsigned)fetch->at_once;
     unsigned best = n;
+    /* Another boot: nothing of the one before is in flight, and its times say nothing here. */
     if (subject->n_requests > 0 && subject->boot != fetch->boot) {
         enter_alone(subject, INT64_MIN);
     }
+    /* Without memory nothing is found: the audit accuses nobody of what it could not check. */
     if (!has_connections(subject, n)) {
         return true;
     }
@@ -397,11 +421,13 @@ static void judge_learned(AuditFetch *fetch, AuditFindings *findings)
 {
     AuditHost *host = fetch->host;
     bool is_stated = fetch->pace.usual_ms > 0;
+    /* {0}: or the pace is the first, as of a host of which nothing was learned before. */
     if (is_stated && fetch->learned_ms >= 0 && fetch->delay_ms >= 0 &&
         !learned_follows(fetch, host->pace) && !learned_follows(fetch, (LearnedPace){0})) {
         audit_pauses_find(fetch, BREACH_LEARNED, host->subject.place, host->pace.delay_ms,
                           fetch->pace.delay_ms, findings);
     }
+    /* A robots.txt without a pace on its line taught nothing, and ends nothing. */
     if (is_stated || !fetch->is_robots) {
         host->pace = fetch->pace;
     }
@@ -421,9 +447,11 @@ AuditPause audit_pauses_add(AuditPauses *pauses, AuditFetch *fetch, AuditFinding
     judge_learned(fetch, findings);
     /* Within a burst nothing has to be owed until its time is over. */
     bool is_first = fetch->burst == 1 || fetch->host->subject.n_requests == 0;
+    /* A burst is as long as its connection is kept: from its first request's start. */
     if (is_first) {
         fetch->host->burst_start = fetch->mono_start;
     }
+    /* Only of a line that says that it owes nothing. One that owes is held to what it owes. */
     if (fetch->burst > 0 && fetch->keep_alive_ms > 0 && fetch->owes_host == 0 &&
         fetch->mono_end - fetch->host->burst_start <= fetch->keep_alive_ms * 1000) {
         fetch->host_asks = 0;
@@ -435,6 +463,7 @@ AuditPause audit_pauses_add(AuditPauses *pauses, AuditFetch *fetch, AuditFinding
         bool fits_address = fits(&fetch->address->subject, fetch);
         pauses->judged_hosts += fetch->is_selected;
         pauses->judged_addresses += fetch->is_selected;
+        /* What the line itself says was owed before it counts, all the same. */
         if (fetch->owed > 0) {
             check_host(fetch, fetch->given, fetch->owed, findings);
         }
@@ -465,6 +494,7 @@ static bool is_now(const Config *config, const AuditChange *change)
     const Options *options = &config->options;
     const OptionSpec *spec = options_find(options, change->name);
     const char *text = "";
+    /* The last line of several counts, as in options_site_values. */
     for (size_t i = 0; change->site != NULL && i < options->n_sites; i++) {
         const OptionSite *site = &options->sites[i];
         bool is_it =
@@ -482,6 +512,7 @@ static Result audit_delays_put(Config *config, const AuditChange *change, const 
 {
     Buffer ignored = {.limit = 4096};
     Result rc = RESULT_OK;
+    /* "" of a section means that it said nothing: the line goes, rather than being set to "". */
     if (change->site == NULL) {
         rc = options_set(&config->options, change->name, text, "", &ignored);
     } else if (*text == '\0') {
@@ -538,6 +569,8 @@ static Result go_back(AuditDelays *delays)
             (void)audit_delays_put(&delays->config, change,
                                    change->to); /* nothing else says what it is now */
         }
+        /* is_now is the proof that nothing is missing in between: the value that the later
+         * configuration has is the one that this change gave. */
         if (change->name == NULL || delays->n_epochs == AUDIT_EPOCHS || !is_now(later, change)) {
             delays->dark_until = change->time;
             break;
@@ -549,6 +582,7 @@ static Result go_back(AuditDelays *delays)
             rc = audit_delays_put(earlier, change, change->from);
             later = earlier;
         }
+        /* An option or a range of an earlier version: known no more, so dark from here. */
         if (rc == RESULT_INVALID) {
             delays->dark_until = change->time;
             return RESULT_OK;
@@ -584,6 +618,7 @@ Result audit_delays_read(AuditDelays *delays, const char *directory, Buffer *err
         rc = audit_delays_read_config(delays, directory, error);
     }
     delays->is_known = rc == RESULT_OK;
+    /* Also without a configuration: orders and changes are told by audit nevertheless. */
     Reading reading = {.changes = &delays->changes};
     Path path;
     Result of_log = log_reader_each(file_path(&path, "%s/ragno.log", directory),
@@ -591,6 +626,8 @@ Result audit_delays_read(AuditDelays *delays, const char *directory, Buffer *err
     if (of_log == RESULT_OK) {
         of_log = go_back(delays);
     }
+    /* From when on all is known: the start that compared. Else from when the file was written, or a
+     * second later if the last logged change may be what it was written for. */
     if (changes->is_whole) {
         delays->since = changes->since;
     } else if (changes->n > 0 &&
@@ -652,6 +689,8 @@ static void audit_delays_widen(AuditForce *force, const AuditForce *other, bool 
         return;
     }
     force->has_changed = true;
+    /* When several configurations held within the time, a request is held to the mildest of each:
+     * which one it met is not known to the millisecond. */
     force->least_ms = least(force->least_ms, other->least_ms);
     force->most_ms = most(force->most_ms, other->most_ms);
     force->ip_ms = least(force->ip_ms, other->ip_ms);
@@ -684,6 +723,7 @@ AuditForce audit_delays_in_force(const AuditDelays *delays, const AuditHost *hos
             audit_delays_widen(&force, &values, &any);
         }
     }
+    /* Unknown means that anything may have held, so nothing can be broken. */
     if (first <= delays->dark_until.us) {
         force.has_changed = true;
         force.least_ms = 0;
@@ -697,6 +737,7 @@ int64_t audit_delays_due(const AuditDelays *delays, const AuditFetch *fetch, Wal
                          int64_t owes)
 {
     AuditForce force = audit_delays_in_force(delays, fetch->host, before, fetch->start);
+    /* With an adaptive factor a delay has no bound, and a rest cannot be told from it. */
     bool is_more = owes > force.most_ms && !(delays->config.politeness_adaptive_factor > 0);
     if (owes < 0 || !force.has_changed || is_more) {
         return owes;

@@ -40,7 +40,12 @@ static const char *const browser_commands[] = {"chromium-headless-shell", "chrom
 
 /* What keeps it quiet, small and away from any network. Site isolation would put frames of other
  * hosts into processes whose requests are paused elsewhere; the same-origin rules hold without it,
- * and each profile lives for a few pages. */
+ * and each profile lives for a few pages.
+ *
+ * The last wall is a proxy and a resolver that lead nowhere: host-resolver-rules answers no name,
+ * and what asks for an address all the same (loopback included, hence the bypass list) is sent to a
+ * SOCKS proxy at port 1, where nobody listens. WebRTC has flags of its own, since it does not use
+ * either. */
 static const char *const browser_flags[] = {
     "--headless",
     "--renderer-process-limit=1", /* of one context: each host would get one */
@@ -84,6 +89,7 @@ static const char *const browser_flags[] = {
 
 void browser_init(Browser *browser)
 {
+    /* -1, since 0 is a descriptor: browser_stop closes what is not negative. */
     *browser = (Browser){.in = -1, .out = -1, .wake = -1};
 }
 
@@ -102,6 +108,8 @@ static bool browser_on_path(const char *name, Buffer *path)
     while (next != NULL && *next != '\0') {
         size_t length = strcspn(next, ":");
         buffer_reset(path);
+        /* An empty entry would mean the folder that the crawl was started in: nothing is run from
+         * there. */
         if (buffer_printf(path, "%.*s/%s", (int)length, next, name) == RESULT_OK && length > 0 &&
             browser_is_program(path->data)) {
             return true;
@@ -130,6 +138,7 @@ static void browser_past_script(Buffer *path)
 static Result browser_find(const char *command, Buffer *path)
 {
     buffer_reset(path);
+    /* As a shell has it: what has a slash is a path, and is not looked for. */
     if (strchr(command, '/') != NULL) {
         Result rc = buffer_append_string(path, command);
         return rc == RESULT_OK && !browser_is_program(command) ? RESULT_NOT_FOUND : rc;
@@ -155,6 +164,8 @@ static Result browser_user(const BrowserOptions *options, uid_t *user, gid_t *gr
     if (geteuid() != 0) {
         return RESULT_OK;
     }
+    /* Root's renderer would be root when its sandbox breaks, and Chromium refuses to have one as
+     * root. */
     if (*options->user == '\0' ||
         getpwnam_r(options->user, &entry, text, sizeof text, &found) != 0 || found == NULL ||
         entry.pw_uid == 0) {
@@ -206,6 +217,8 @@ static int browser_remove_one(const char *path, const struct stat *about, int ki
 
 static void browser_remove(const char *folder)
 {
+    /* FTW_PHYS: a page may have made a link in its profile, which must not lead us out of it.
+     * FTW_DEPTH: a folder goes after what is in it. */
     (void)nftw(folder, browser_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -214,6 +227,7 @@ static bool browser_is_open(const char *folder)
 {
     char path[BROWSER_TMPDIR + 1];
     struct stat about;
+    /* Each folder on the way must let others through, from the first below the root on. */
     for (size_t i = 1; folder[i - 1] != '\0'; i++) {
         if (folder[i] == '/' || folder[i] == '\0') {
             (void)snprintf(path, sizeof path, "%.*s", (int)i, folder);
@@ -248,7 +262,10 @@ static void browser_sweep(void)
         long pid = strtol(entry->d_name + prefix, &end, 10);
         struct stat about;
         (void)snprintf(path, sizeof path, "%s/%s", browser_temporary(), entry->d_name);
+        /* ESRCH alone: a process of another user answers EPERM, and is alive. A number that was
+         * given to another process meanwhile keeps its folder until that one ends. */
         bool is_stale = pid > 0 && *end == '.' && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+        /* TMPDIR is everybody's: a link of this name was made by somebody else. */
         if (is_stale && lstat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
             browser_remove(path);
         }
@@ -261,6 +278,8 @@ static void browser_sweep(void)
 static Result browser_make_folder(Browser *browser, uid_t user, gid_t group)
 {
     browser_sweep();
+    /* The name has our process in it, by which the sweep of a later crawl knows that it is
+     * nobody's. mkdtemp makes it for its owner alone. */
     (void)snprintf(browser->folder, sizeof browser->folder, "%s/" BROWSER_FOLDER "%ld.XXXXXX",
                    browser_temporary(), (long)getpid());
     if (mkdtemp(browser->folder) == NULL ||
@@ -293,6 +312,7 @@ typedef struct BrowserChild {
 
 static bool browser_child_writes(const char *path, const char *text)
 {
+    /* open, write and close are safe between fork and exec; stdio is not. */
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     size_t length = strlen(text);
     bool done = fd >= 0 && write(fd, text, length) == (ssize_t)length;
@@ -305,9 +325,13 @@ static bool browser_child_writes(const char *path, const char *text)
 /* A user namespace that maps its user alone, for the sake of the network namespace. */
 static void browser_child_cuts_off(const BrowserChild *child)
 {
+    /* Kernels and containers may forbid it. Then the flags and the answers that rendering.h gives
+     * to each request are the walls that are left, and browser_fork tells by is_cut_off. */
     if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
         return;
     }
+    /* The kernel takes a gid_map from an ordinary user only when groups cannot be changed any
+     * more. */
     (void)browser_child_writes("/proc/self/setgroups", "deny");
     if (browser_child_writes("/proc/self/uid_map", child->uid_map) &&
         browser_child_writes("/proc/self/gid_map", child->gid_map)) {
@@ -337,6 +361,10 @@ static void browser_child_limit(void)
 
 static void browser_child_main(const BrowserChild *child)
 {
+    /* The order matters. The session is first, by which browser_look_around finds all its
+     * processes. Groups come before the user, who may not change them. Behind the user comes what
+     * its change takes back: dumpable, without which /proc/self belongs to root and the maps cannot
+     * be written, and the death signal. */
     (void)setsid();
     browser_child_limit();
     (void)browser_child_writes("/proc/self/oom_score_adj", OOM_FIRST);
@@ -348,16 +376,22 @@ static void browser_child_main(const BrowserChild *child)
     }
     (void)prctl(PR_SET_DUMPABLE, 1);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* The parent may have died before the death signal was asked for; then nobody would send it. */
     if (getppid() != child->parent) {
         _exit(126); /* the crawl has ended meanwhile */
     }
     browser_child_cuts_off(child);
+    /* The pipes have numbers from BROWSER_FDS on, so that no dup2 closes what a later one
+     * copies. */
     for (int i = 0; i < 3; i++) {
         (void)dup2(child->null, i);
     }
     (void)dup2(child->in, 3);
     (void)dup2(child->out, 4);
+    /* What other threads have opened without O_CLOEXEC, libraries' sockets and databases for
+     * example, must not reach a program that runs foreign scripts. */
     (void)syscall(SYS_close_range, 5, ~0u, 4 /* CLOSE_RANGE_CLOEXEC */);
+    /* Masks and ignored signals outlive exec: the crawl blocks nearly all, and ignores SIGPIPE. */
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -403,6 +437,7 @@ static Result browser_make_pipes(int fds[FD_COUNT])
         }
     }
     fds[FD_NULL] = open("/dev/null", O_RDWR | O_CLOEXEC);
+    /* Only our ends do not block: the browser expects its own to. */
     if (fds[FD_NULL] < 0 || fcntl(fds[FD_TO], F_SETFL, O_NONBLOCK) != 0 ||
         fcntl(fds[FD_FROM], F_SETFL, O_NONBLOCK) != 0) {
         return result_of_errno(errno);
@@ -429,6 +464,8 @@ static Result browser_fork(Browser *browser, BrowserChild *child, int fds[FD_COU
     browser->out = fds[FD_FROM];
     fds[FD_TO] = -1;
     fds[FD_FROM] = -1;
+    /* Our copy goes first: then the read below ends with exec, or with the child, and cannot wait
+     * forever. */
     browser_close_all(&fds[FD_TOLD], 1);
     char word = '\0';
     browser->is_cut_off = read(fds[FD_HEARD], &word, 1) == 1;
@@ -448,11 +485,13 @@ static Result browser_spawn(Browser *browser, const char *path, uid_t user, gid_
     memcpy(argv + 1, browser_flags, sizeof browser_flags);
     argv[BROWSER_FLAGS + 1] = profile;
     argv[BROWSER_FLAGS + 2] = NULL;
+    /* Nothing of our environment: it may hold the crawl's credentials (RAGNO_...), or proxies. */
     const char *envp[] = {home, temporary, "PATH=/usr/bin:/bin", "TZ=UTC", "LANG=C.UTF-8", NULL};
     BrowserChild child = {.argv = (char *const *)(uintptr_t)argv,
                           .envp = (char *const *)(uintptr_t)envp,
                           .user = user,
                           .group = group};
+    /* Mapped to itself, so that files in its folder stay its own. */
     unsigned uid = user != 0 ? user : geteuid();
     unsigned gid = user != 0 ? group : getegid();
     (void)snprintf(child.uid_map, sizeof child.uid_map, "%u %u 1", uid, uid);
@@ -506,6 +545,7 @@ void browser_kill(const Browser *browser)
 void browser_stop(Browser *browser)
 {
     browser_kill(browser);
+    /* Waited for before its folder goes: what still runs would write into it again. */
     while (browser->pid != 0 && waitpid(browser->pid, NULL, 0) < 0 && errno == EINTR) {
     }
     browser_close_all(&browser->in, 1);
@@ -524,6 +564,8 @@ Result browser_write(const Browser *browser, const Buffer *out, size_t *written)
     if (*written == out->length) {
         return RESULT_OK;
     }
+    /* A full pipe takes nothing now (EAGAIN): browser_wait with `writes` says when it does. SIGPIPE
+     * is ignored in this process, so an ended child is EPIPE. */
     ssize_t n = write(browser->in, out->data + *written, out->length - *written);
     if (n < 0) {
         bool again = errno == EAGAIN || errno == EINTR;
@@ -545,6 +587,7 @@ Result browser_read(const Browser *browser, Buffer *in)
         return errno == EAGAIN || errno == EINTR ? RESULT_OK : RESULT_IO;
     }
     in->length += (size_t)n;
+    /* buffer_reserve leaves room for it; messages end with a zero byte of their own in between. */
     in->data[in->length] = '\0';
     return n == 0 ? RESULT_CLOSED : RESULT_OK;
 }
@@ -559,6 +602,8 @@ Result browser_wait(const Browser *browser, bool writes, MonoTime deadline)
     struct pollfd fds[3] = {{.fd = browser->out, .events = POLLIN},
                             {.fd = browser->wake, .events = POLLIN},
                             {.fd = writes ? browser->in : -1, .events = POLLOUT}};
+    /* A minute at most, since poll counts in int; whoever waits longer comes again. One ms more,
+     * since `left` was rounded down and 0 would spin. */
     int n = poll(fds, 3, left > 60000 ? 60000 : (int)left + 1);
     if (n < 0) {
         return errno == EINTR ? RESULT_OK : RESULT_IO;
@@ -577,7 +622,8 @@ void browser_wake(const Browser *browser)
 
 /* ---- what it takes ---- */
 
-/* The fields of /proc/PID/FILE behind the name of the program, which may hold anything. */
+/* The beginning of /proc/PID/FILE as a string. False, and "": there is none. It may end between any
+ * two calls; then a process counts as nothing. */
 static bool browser_proc(const char *pid, const char *file, char *text, size_t size)
 {
     char path[300];
@@ -615,6 +661,8 @@ static bool browser_look_at(const Browser *browser, pid_t process, BrowserStat *
     char pid[24];
     char text[1024];
     (void)snprintf(pid, sizeof pid, "%ld", (long)process);
+    /* The name stands in parentheses and may hold any, so the last one ends it. The session is
+     * asked for each time: a number may belong to another process by now. */
     const char *fields = browser_proc(pid, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
     if (fields == NULL || browser_field(fields + 1, 3) != (unsigned long long)browser->pid) {
         return false;
@@ -639,6 +687,7 @@ static uint64_t browser_memory_of(pid_t process)
     }
     unsigned long long resident = browser_field(text, 1);
     unsigned long long shared = browser_field(text, 2);
+    /* What is shared is the program's text and libraries, which all processes have once. */
     return resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
@@ -658,6 +707,9 @@ static void browser_look_around(Browser *browser)
     browser->n_processes = 0;
     while (all != NULL && (entry = readdir(all)) != NULL) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        /* getsid, not /proc/PID/stat: opening a file for each process of the machine took 9 % of
+         * the CPU time of a crawl with its browser. From BROWSER_PROCESSES on they are not
+         * counted. */
         if (pid > 0 && browser->n_processes < BROWSER_PROCESSES && getsid(pid) == browser->pid) {
             browser->processes[browser->n_processes++] =
                 (BrowserProcess){.pid = pid, .runs_pages = browser_runs_pages(entry->d_name)};
@@ -696,6 +748,8 @@ static void browser_add_use(const Browser *browser, unsigned tab, const BrowserP
 
 static BrowserUse browser_sum(const Browser *browser, unsigned tab, bool has_memory)
 {
+    /* Starts below zero by what was counted: what is left is new. Ended children are in their
+     * parent's figures, so their time is not lost. */
     BrowserUse use = {.cpu_ms = -browser->counted_ms};
     for (unsigned i = 0; i < browser->n_processes; i++) {
         browser_add_use(browser, tab, &browser->processes[i], has_memory, &use);
@@ -722,6 +776,8 @@ int64_t browser_count(Browser *browser, unsigned tab)
     if (spent <= 0) {
         return 0; /* it has ended, or another tab was asked first */
     }
+    /* Both counts move on together: the sum's, and the share of it that is this tab's own
+     * process. */
     browser->counted_ms += spent;
     if (mine->pid != 0 && browser_look_at(browser, mine->pid, &stat)) {
         mine->counted_ms = stat.cpu_ms;
@@ -733,6 +789,7 @@ void browser_find_tab(Browser *browser, unsigned tab)
 {
     BrowserStat stat;
     unsigned long long youngest = 0;
+    /* First, so that the tab's old process is nobody's, and may be found again. */
     browser->tabs[tab] = (BrowserTab){.pid = 0};
     browser_look_around(browser);
     for (unsigned i = 0; i < browser->n_processes; i++) {
@@ -749,6 +806,7 @@ void browser_end_tab(const Browser *browser, unsigned tab)
 {
     BrowserStat stat;
     pid_t pid = browser->tabs[tab].pid;
+    /* Looked at right before: kill must not meet a process that has inherited the number. */
     if (pid != 0 && browser_look_at(browser, pid, &stat)) {
         (void)kill(pid, SIGKILL);
     }

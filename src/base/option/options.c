@@ -27,6 +27,7 @@ static Result options_store(Options *options, size_t row, const char *text,
     if (copy == NULL) {
         return RESULT_MEMORY;
     }
+    /* Only now: without memory the row keeps the value that it had. */
     free(*(char **)place);
     *(char **)place = copy;
     return RESULT_OK;
@@ -173,6 +174,8 @@ static const OptionSpec *nearest(const Options *options, const char *name)
         bool is_far = n > length + most || length > n + most;
         size_t edits = is_far ? SIZE_MAX : option_distance(name, full.text);
         if ((is_same ? 1 : edits) < best_distance) {
+            /* A key typed under the wrong section counts as one edit, however unlike the sections
+             * are. */
             best_distance = is_same ? 1 : edits;
             best = &options->specs[i];
         }
@@ -272,6 +275,8 @@ Result options_load_environment(Options *options, const char *prefix, Buffer *er
             continue;
         }
         size_t length = (size_t)(equals - *entry) - n;
+        /* Names are compared with '_' for '.', not parsed: sections and keys have underscores of
+         * their own. */
         bool is_known = false;
         for (size_t i = 0; i < options->n_specs; i++) {
             char variable[128];
@@ -319,6 +324,7 @@ size_t options_take(Options *options, const Options *fresh, OptionMayChange may_
             options_set_row(options, i, fresh->texts[i], fresh->origins[i], &error) == RESULT_OK;
     }
     buffer_destroy(&error);
+    /* Sites have no key of their own and their order counts: one that differs replaces all. */
     size_t differing = options_compare_sites(options, fresh);
     return differing > 0 && options_copy_sites(options, fresh) == RESULT_OK ? taken + differing
                                                                             : taken;
@@ -585,7 +591,11 @@ void options_site_apply(const Options *options, const OptionSite *site, void *va
     }
 }
 
-/* options_load: every mistake is told with its file and line. */
+/* options_load: every mistake is told with its file and line. A line only collects:
+ *
+ *   line -- "key = value" --> options_ini_assign    collected, until the next line tells
+ *        -- indented text --> options_ini_line      appended to what is collected
+ *        -- "[section]", the next key, the end -->  options_ini_flush applies it */
 
 #define INI_INCLUDE_DEPTH 8
 
@@ -701,6 +711,8 @@ static void options_ini_flush(IniFile *file)
     Buffer message = {.limit = BUFFER_NO_LIMIT};
     Result rc = RESULT_OK;
     if (strcmp(key, "include") == 0 && *section == '\0') {
+        /* An included file is read here, in the midst of this one, so that a later line overrides
+         * it. */
         rc = include(file, value);
         if (rc == RESULT_INVALID) {
             file->result = rc; /* its own lines are in error already */

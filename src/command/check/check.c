@@ -40,6 +40,8 @@ typedef struct CheckFile {
     Page page;
 } CheckFile;
 
+/* Far above what a crawl allows: a check shows all that the parser finds, and only a file that
+ * would eat the machine is refused. */
 #define LINK_TEXT       ((size_t)200)
 #define PAGE_LINKS      ((size_t)1 << 24)
 #define PAGE_LINK_BYTES ((size_t)1 << 20)
@@ -146,6 +148,8 @@ static int check_config(const char *usage, int argc, char **argv)
     if (status == 0) {
         Buffer remark = {.limit = 4096};
         (void)printf("the configuration is valid\n");
+        /* A remark and status 0: a file without a contact is a good part of one that has it
+         * elsewhere. */
         if (config_check_identity(&config, &remark) != RESULT_OK) {
             (void)fprintf(stderr, "a crawl needs one more thing: %s\n", buffer_string(&remark));
         }
@@ -179,6 +183,8 @@ static void on_answered(void *answers, VisitState *visit_state)
 static Result new_question(VisitState **question, const char *host)
 {
     Buffer origin = {.limit = 4096};
+    /* A host with a port is a name here, too; an address needs brackets to be told apart from
+     * it. */
     bool bare_v6 = strchr(host, ':') != NULL && *host != '[';
     Result rc = buffer_printf(&origin, bare_v6 ? "http://[%s]" : "http://%s", host);
     if (rc == RESULT_OK) {
@@ -252,7 +258,10 @@ static int check_dns_resolve(const Config *config, int n, char **hosts)
     Resolver *resolver = NULL;
     int status = 1;
     rc = resolver_new(&resolver, &options, on_answered, &answers);
-    if (rc == RESULT_OK && resolver_start(resolver) == RESULT_OK) {
+    if (rc == RESULT_OK) {
+        rc = resolver_start(resolver);
+    }
+    if (rc == RESULT_OK) {
         status = ask_all(resolver, &answers, n, hosts);
         resolver_stop(resolver);
     } else {
@@ -353,6 +362,7 @@ static void check_robots_usage(const Robots *robots, const char *path, size_t le
     UsageStatement list[ROBOTS_MAX_USAGES];
     UsageLedger ledger = {.list = list, .max = ROBOTS_MAX_USAGES};
     (void)robots_usage(robots, path, length, &ledger);
+    /* Each statement twice: what it denies, then what it allows. Neither may be there. */
     for (size_t i = 0; i < 2 * ledger.n; i++) {
         const UsageStatement *statement = &list[i / 2];
         unsigned bits = i % 2 == 0 ? statement->usage.denied : statement->usage.allowed;
@@ -420,6 +430,8 @@ static bool print_entry(void *context, const SitemapEntry *entry)
     (void)context;
     bool has_hints = entry->lastmod[0] != '\0' || entry->changefreq != SITEMAP_FREQUENCY_NONE ||
                      entry->priority >= 0.0;
+    /* As written where that is a whole URL on one line, so that it can be compared with the file;
+     * else resolved, as the crawl would take it. */
     bool is_clean = strncasecmp(entry->loc, "http", 4) == 0 &&
                     strcspn(entry->loc, "\t\r\n") == entry->loc_length;
     const char *url = is_clean ? entry->loc : entry->url->href;
@@ -456,6 +468,7 @@ static int check_sitemap(const char *usage, int argc, char **argv)
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno check sitemap: %s: %s\n", check.file, result_name(rc));
     }
+    /* Told, and no failure: what stood before the break was taken, as in a crawl. */
     if (report.is_broken || report.n_rejected > 0) {
         (void)fprintf(stderr, "ragno check sitemap: %s: %llu rejected%s\n", check.file,
                       (unsigned long long)report.n_rejected,
@@ -562,6 +575,7 @@ static int check_page(const char *usage, int argc, char **argv)
  * in the way of an absolute one. */
 static bool has_other_scheme(const char *base)
 {
+    /* A scheme ends before the first of these; "/a:b" and "?a:b" have none. */
     size_t n = strcspn(base, ":/?#\\");
     return n > 0 && base[n] == ':' && !(n == 4 && strncasecmp(base, "http", n) == 0) &&
            !(n == 5 && strncasecmp(base, "https", n) == 0);
@@ -602,6 +616,8 @@ static int check_database(const char *usage, int argc, char **argv)
         (void)fprintf(stderr, "ragno check: %s holds no crawl\n", argv[1]);
         return EXIT_IO;
     }
+    /* A damaged page of the database is met as a signal (SIGBUS) within the look: from here on it
+     * is told, with the status that says so, and not a crash. */
     fault_watch(argv[1]);
     Result rc = crawl_store_look(argv[1], true, &error);
     (void)exit_status_tell("check", rc, &error);
@@ -688,6 +704,7 @@ int check_main(int argc, char **argv)
                 (void)fputs(usage, stdout);
                 return 0;
             }
+            /* A command sees its own name as argv[0], as if it were a program. */
             int status = c->run(usage, argc - 1, argv + 1);
             return status == COMMAND_HELPED ? 0 : status;
         }

@@ -278,10 +278,10 @@ PageSink ingest_sink(Batch *batch)
  * 1. Until write_down, idx2info has every page as it was before the batch. So batch_stored tells
  *    what the answer is compared with, even in page_way_store of the last page.
  * 2. page_db_write tells of its pages in the order of Batch.writes: the sink knows the write that
- * it is told of by counting them (Batch.n_begun).
+ *    it is told of by counting them (Batch.n_begun).
  * 3. A station may run again on the same ParsedPage, after an abort. What it writes into the page
- * is made anew each time from what parsing left (content_hash_of, page_way_judge), or does no harm
- *    twice: links that were dropped stay dropped, records that were appended are gone from it.
+ *    is made anew each time from what parsing left (content_hash_of, page_way_judge), or does no
+ *    harm twice: links that were dropped stay dropped, records that were appended are gone from it.
  * 4. Host records change in memory (batch_host) and are written once, by batch_finish. */
 
 #define RESULT_LOOK_UPS 6u /* host, schedule, bodies, near, payloads, captures */
@@ -328,6 +328,8 @@ static bool page_way_give_up(Batch *batch, BatchHost *host, const FetchResult *f
 {
     PageRef page;
     int32_t status = fetch->answer.status;
+    /* A page that was crawled before keeps the status of what is stored of it: the visit failed,
+     * not it. */
     if (!batch_note(batch, batch_stored(batch, fetch->request.index, &page)) ||
         !page_way_unschedule(batch, &page, page.n_crawls > 0 ? page.status : status,
                              fetch->request.tries)) {
@@ -732,6 +734,7 @@ Result page_way_seed(Batch *batch, const LinkInfo *seeds, const char *const *tag
     if (hops == NULL) {
         return RESULT_MEMORY;
     }
+    /* 'M' of crawl.log's hop paths: a seed. */
     memset(hops, 'M', n);
     bool is_found = batch_note_db(batch, page_db_discover(batch->store->db, batch->txn, seeds, hops,
                                                           n, PAGE_DB_NO_INDEX, 0, &sink));

@@ -18,9 +18,9 @@
  *                store               links, spelled and without duplicates, for the next station
  *   write down page_db_write       pages, links and new URLs of all results in one sweep; what is
  *                                  found in passing goes through page_way.h and ingest_new_url.h
- *              rendered            of what a browser made of a page: render/desk/render_way.h takes
- * it revisit    revisits_note       when the page is due again close      ingest_host_close   hosts
- * that failed for good or are full
+ *              rendered            of what a browser made of a page (render/desk/render_way.h)
+ *   revisit    revisits_note       when the page is due again
+ *   close      ingest_host_close   hosts that failed for good or are full
  *   ---------- the batch is finished (batch_finish) and committed (ingest_writer.h) --------------
  *   tell       batch_notice        the distributor hears what has changed
  *

@@ -25,6 +25,8 @@ static const char *http_header_line_end(const char *p, const char *end, const ch
 /* "HTTP/1.1 200 OK"; the version's second digit may be missing. */
 static bool read_status_line(HttpHeader *header, const char *p, const char *end)
 {
+    /* Servers send "HTTP/2 200" and "http/1.0 200": the digits are read one by one, and any may
+     * lack. */
     if (end - p < 5 || strncasecmp(p, "HTTP/", 5) != 0) {
         return false;
     }
@@ -41,6 +43,7 @@ static bool read_status_line(HttpHeader *header, const char *p, const char *end)
     }
     unsigned status = 0;
     int n = 0;
+    /* Four, so that a fourth digit is seen: "2000" is no status, rather than 200. */
     for (; p < end && *p >= '0' && *p <= '9' && n < 4; n++) {
         status = status * 10 + (unsigned)(*p++ - '0');
     }
@@ -55,6 +58,9 @@ static bool read_status_line(HttpHeader *header, const char *p, const char *end)
 /* The bit of a name's first letter, small or capital. */
 static uint32_t http_header_initial(char first)
 {
+    /* The lowest five bits of a letter are its place in the alphabet, whatever its case. Other
+     * bytes share bits with letters: a bit that is set says only that the lines must be looked
+     * at. */
     return UINT32_C(1) << (first & 31);
 }
 
@@ -69,6 +75,8 @@ Result http_header_parse(HttpHeader *header, const char *bytes, size_t length)
     while (p < end && (*p == '\r' || *p == '\n')) {
         p++; /* left over from the response before */
     }
+    /* Once around for each response: interim ones are read like any other, and the last one
+     * stays. */
     for (;;) {
         const char *next = NULL;
         const char *stop = http_header_line_end(p, end, &next);
@@ -81,6 +89,8 @@ Result http_header_parse(HttpHeader *header, const char *bytes, size_t length)
         header->initials = 0;
         for (p = next; p < end; p = next) {
             stop = http_header_line_end(p, end, &next);
+            /* A line that is empty and ended. Without its end the block was cut off here, and is
+             * not complete. */
             if (stop == p && next > p) {
                 header->is_complete = true;
                 break;
@@ -90,6 +100,7 @@ Result http_header_parse(HttpHeader *header, const char *bytes, size_t length)
         header->fields_length = (size_t)(p - header->fields);
         p = header->is_complete ? next : p;
         header->bytes = (size_t)(p - bytes);
+        /* A 1xx that is all there is stands for itself: what follows has not come. */
         if (header->status >= 200 || p >= end) {
             return RESULT_OK;
         }
@@ -113,12 +124,15 @@ bool http_header_next(const HttpHeader *header, size_t *position, HttpField *fie
     while (p < end) {
         const char *next = NULL;
         const char *stop = http_header_line_end(p, end, &next);
+        /* A folded line belongs to the field above: the end is moved, and the break stays in the
+         * value. */
         while (next < end && (*next == ' ' || *next == '\t')) {
             stop = http_header_line_end(next, end, &next);
         }
         const char *colon = memchr(p, ':', (size_t)(stop - p));
         const char *name = p;
         p = next;
+        /* A line that begins with a blank and has no field above it, or has no colon, is none. */
         if (colon == NULL || ascii_is_xml_space(*name)) {
             continue;
         }
@@ -155,6 +169,8 @@ bool http_header_next_named(const HttpHeader *header, const char *name, size_t *
             (void)http_header_line_end(p, end, &p);
             continue;
         }
+        /* A folded line begins with a blank, so it is never taken for a name; of its own field
+         * http_header_next takes it along. */
         HttpField next;
         *position = (size_t)(p - header->fields);
         if (!http_header_next(header, position, &next)) {
@@ -186,12 +202,14 @@ bool http_header_find_list(const HttpHeader *header, const char *name, Buffer *s
         return false;
     }
     while (http_header_next_named(header, name, &position, &more)) {
+        /* The first value is copied only when a second one is met: nearly always there is none. */
         if ((scratch->length == 0 &&
              buffer_append(scratch, field->value, field->value_length) != RESULT_OK) ||
             buffer_append_string(scratch, ", ") != RESULT_OK ||
             buffer_append(scratch, more.value, more.value_length) != RESULT_OK) {
             return true;
         }
+        /* Set each time, since the buffer may have moved. */
         field->value = scratch->data;
         field->value_length = scratch->length;
     }
@@ -215,6 +233,8 @@ static Result http_header_add_codings(const HttpField *list, Buffer *codings)
 {
     for (size_t at = 0; at < list->value_length;) {
         HttpField word = http_header_list_word(list, &at);
+        /* "chunked" is how the body was sent, not how it is coded: who hands the body on has undone
+         * it. */
         bool is_gone = word.value_length == 0 ||
                        (word.value_length == 7 && strncasecmp(word.value, "chunked", 7) == 0);
         Result rc = RESULT_OK;
@@ -233,6 +253,8 @@ static Result http_header_add_codings(const HttpField *list, Buffer *codings)
 
 bool http_header_codings(const HttpHeader *header, Buffer *scratch, HttpField *field)
 {
+    /* Archives rename what does not hold for the stored body, but may have undone the chunks
+     * only. */
     static const char *const names[] = {"Transfer-Encoding", "X-Archive-Orig-Transfer-Encoding"};
     HttpField more;
     bool has_coding = http_header_find_list(header, "Content-Encoding", scratch, field);
@@ -273,6 +295,7 @@ static int64_t http_header_value_read_number(Scan *scan, int64_t cap)
     if (scan->p >= scan->end || !ascii_is_digit(*scan->p)) {
         return -1;
     }
+    /* All digits are read, also behind the cap, so that what follows is never one of them. */
     int64_t n = 0;
     for (; scan->p < scan->end && ascii_is_digit(*scan->p); scan->p++) {
         n = n * 10 + (*scan->p - '0');
@@ -291,6 +314,8 @@ typedef struct Parameter {
 static void http_header_value_read_value(Scan *scan, const char *stops, Parameter *parameter)
 {
     skip_blanks(scan);
+    /* Single quotes are no HTTP, but servers send them. A backslash stays in the value: nothing
+     * that is looked for has one. */
     if (scan->p < scan->end && (*scan->p == '"' || *scan->p == '\'')) {
         char quote = *scan->p++;
         parameter->value = scan->p;
@@ -304,6 +329,7 @@ static void http_header_value_read_value(Scan *scan, const char *stops, Paramete
         return;
     }
     parameter->value = scan->p;
+    /* strchr finds its own terminator: a zero byte of the value would stop here without this. */
     while (scan->p < scan->end && (*scan->p == '\0' || strchr(stops, *scan->p) == NULL)) {
         scan->p++;
     }
@@ -338,6 +364,7 @@ HttpContentType http_header_content_type(const char *value, size_t length)
     Parameter parameter;
     /* Some servers send "text/html,text/html"; the first counts. */
     read_parameter(&scan, ";,", &parameter);
+    /* What has no slash is no type: "html" or "charset=utf-8" alone leave it open. */
     if (memchr(parameter.name, '/', parameter.name_length) != NULL) {
         result.type = parameter.name;
         result.type_length = parameter.name_length;
@@ -379,6 +406,7 @@ bool http_header_is_page(const HttpContentType *content_type, const char *body, 
     if (!http_header_is_open(content_type)) {
         return http_header_is_html(content_type);
     }
+    /* Blanks and a byte order mark, whose three bytes are taken singly. */
     while (length > 0 && *body != '\0' && strchr(blanks, *body) != NULL) {
         body++;
         length--;
@@ -395,6 +423,7 @@ bool http_header_is_page(const HttpContentType *content_type, const char *body, 
 static int month_of(const char *word, size_t length)
 {
     static const char names[] = "janfebmaraprmayjunjulaugsepoctnovdec";
+    /* Three letters count, so "September" and "Sept" are months, too. */
     for (int i = 0; length >= 3 && i < 12; i++) {
         if (strncasecmp(word, names + (size_t)3 * (size_t)i, 3) == 0) {
             return i + 1;
@@ -408,10 +437,17 @@ typedef struct DateParts {
     bool has_day, has_year, has_time;
 } DateParts;
 
-/* A run of digits: a time when ':' follows, else the day (one or two digits, first) or the year. */
+/* A run of digits: a time when ':' follows, else the day (one or two digits, first) or the year.
+ *
+ *    Sun, 06 Nov 1994 08:49:37 GMT     day, month, year, time
+ *    Sunday, 06-Nov-94 08:49:37 GMT    the same with two digits: below 70 it is this century
+ *    Sun Nov  6 08:49:37 1994          asctime: the year behind the time
+ *
+ * So no order is asked for, only that each part is there once. */
 static bool http_header_value_take_number(Scan *scan, DateParts *parts)
 {
     const char *start = scan->p;
+    /* The caps are above any good value and keep a bad one bad, as http_header_date finds. */
     int64_t n = http_header_value_read_number(scan, 100000);
     size_t digits = (size_t)(scan->p - start);
     if (scan->p < scan->end && *scan->p == ':') {
@@ -445,6 +481,7 @@ static bool http_header_value_take_number(Scan *scan, DateParts *parts)
 /* "+0130" where the scan stopped: HTTP knows GMT only, its servers do not. */
 static int64_t zone_seconds(Scan scan, const char *start)
 {
+    /* The scan stopped at the first digit behind a whole date: the sign is the byte before it. */
     if (scan.p == start || scan.end - scan.p < 4 || (scan.p[-1] != '+' && scan.p[-1] != '-')) {
         return 0;
     }
@@ -475,12 +512,16 @@ bool http_header_date(const char *value, size_t length, int64_t *unix_s)
         while (scan.p < scan.end && ((*scan.p | 0x20) >= 'a' && (*scan.p | 0x20) <= 'z')) {
             scan.p++;
         }
+        /* Neither digit nor letter separates, whatever it is: '-' in RFC 850's dates, commas,
+         * blanks. */
         if (scan.p == word) {
             scan.p++;
         } else if (parts.month == 0) {
             parts.month = month_of(word, (size_t)(scan.p - word));
         }
     }
+    /* A day that a month does not have (31 April) is the next one's first: close enough for a
+     * cache. A second of 60 is a leap second. Years before 1601 are none by RFC 6265 5.1.1. */
     bool is_date = parts.has_day && parts.has_year && parts.has_time && parts.month > 0 &&
                    parts.day >= 1 && parts.day <= 31 && parts.hour <= 23 && parts.minute <= 59 &&
                    parts.second <= 60 && parts.year >= 1601;
@@ -498,6 +539,7 @@ int64_t http_header_retry_after(const char *value, size_t length, int64_t unix_n
     }
     Scan scan = {value, value + length};
     skip_blanks(&scan);
+    /* A number may be followed by blanks only. "10 Nov ..." is a date, so the scan is a copy. */
     Scan number = scan;
     int64_t seconds = http_header_value_read_number(&number, HTTP_MAX_SECONDS);
     if (seconds >= 0 && number.p < number.end && *number.p == '.') {
@@ -513,6 +555,7 @@ int64_t http_header_retry_after(const char *value, size_t length, int64_t unix_n
     if (!http_header_date(value, length, &then)) {
         return -1;
     }
+    /* A time that is past asks for no wait, but it was said: 0, not -1. */
     if (then <= unix_now_s) {
         return 0;
     }
@@ -528,6 +571,8 @@ void http_header_cache_control(const char *value, size_t length, HttpCacheContro
     while (scan.p < scan.end) {
         Parameter parameter;
         read_parameter(&scan, ",", &parameter);
+        /* Over the comma, and over a zero byte behind a quote: each turn moves on, or this would
+         * not end. */
         if (scan.p < scan.end) {
             scan.p++;
         }
@@ -535,6 +580,7 @@ void http_header_cache_control(const char *value, size_t length, HttpCacheContro
             control->no_store = true;
         } else if (ascii_is(parameter.name, parameter.name_length, "no-cache")) {
             control->no_cache |= parameter.value == NULL; /* with a value: for some fields only */
+            /* The first max-age counts (RFC 9111 4.2.1). */
         } else if (parameter.value != NULL && control->max_age_s < 0 &&
                    ascii_is(parameter.name, parameter.name_length, "max-age")) {
             Scan number = {parameter.value, parameter.value + parameter.value_length};
@@ -552,6 +598,7 @@ bool http_header_next_link(const char *value, size_t length, size_t *position, H
     }
     Scan scan = {value + *position, value + length};
     const char *open = memchr(scan.p, '<', (size_t)(scan.end - scan.p));
+    /* A comma may stand within a URL, so items are found by their brackets, not by commas. */
     const char *close = open == NULL ? NULL : memchr(open, '>', (size_t)(scan.end - open));
     if (close == NULL) {
         *position = length;
@@ -571,6 +618,7 @@ bool http_header_next_link(const char *value, size_t length, size_t *position, H
         if (parameter.value == NULL) {
             continue;
         }
+        /* RFC 8288 3: of rel and type the first counts. */
         if (link->rel == NULL && ascii_is(parameter.name, parameter.name_length, "rel")) {
             link->rel = parameter.value;
             link->rel_length = parameter.value_length;
@@ -594,6 +642,8 @@ bool http_header_refresh(const char *value, size_t length, int64_t *seconds, con
     Scan scan = {value, value + length};
     skip_blanks(&scan);
     *seconds = http_header_value_read_number(&scan, HTTP_MAX_SECONDS);
+    /* As the HTML standard has it: ".5" is 0 seconds, and what begins with anything else is
+     * ignored. */
     if (*seconds < 0) {
         if (scan.p >= scan.end || *scan.p != '.') {
             return false;
@@ -624,6 +674,7 @@ bool http_header_refresh(const char *value, size_t length, int64_t *seconds, con
             skip_blanks(&scan);
         }
     }
+    /* An unclosed quote goes to the end of the value. */
     char quote = scan.p < scan.end && (*scan.p == '"' || *scan.p == '\'') ? *scan.p : '\0';
     scan.p += quote == '\0' ? 0 : 1;
     const char *stop = scan.end;
@@ -649,6 +700,7 @@ static bool http_freshness_date(const HttpHeader *header, const char *name, int6
     if (!http_header_find(header, name, &field)) {
         return false;
     }
+    /* Told apart from "missing", because an Expires that is no date means: already stale. */
     if (!http_header_date(field.value, field.value_length, unix_s) || *unix_s < 0) {
         *unix_s = 0;
     }
@@ -673,6 +725,8 @@ static int64_t http_freshness_lifetime(const HttpHeader *header, const HttpCache
 {
     int64_t expires_s = 0;
     int64_t modified_s = 0;
+    /* In RFC 9111's order: what is said in seconds outweighs dates, and saying outweighs
+     * guessing. */
     if (control->max_age_s >= 0) {
         return control->max_age_s;
     }
@@ -691,6 +745,7 @@ static int64_t http_freshness_lifetime(const HttpHeader *header, const HttpCache
 static int64_t http_freshness_age(const HttpHeader *header, int64_t date_s, int64_t now_s)
 {
     HttpField field;
+    /* A clock of theirs that is ahead must not make an answer fresh for longer: 0 at the least. */
     int64_t apparent_s = now_s > date_s ? now_s - date_s : 0;
     if (!http_header_find(header, "Age", &field)) {
         return apparent_s;
@@ -718,6 +773,7 @@ HttpFreshness http_freshness_of(const HttpHeader *header, int64_t now_s, double 
     if (!http_freshness_date(header, "Date", &date_s) || date_s == 0) {
         date_s = now_s;
     }
+    /* A server in trouble promises nothing, whatever its error page says. */
     if (!control.no_cache && header->status < 500) {
         int64_t lifetime_s = http_freshness_lifetime(header, &control, date_s, heuristic);
         freshness.fresh_s =

@@ -34,6 +34,8 @@ static Result drum_recover_set_aside(int directory, uint64_t number)
     char name[DRUM_FILE_NAME_BYTES];
     char aside[DRUM_FILE_NAME_BYTES + 16];
     drum_file_name(number, name);
+    /* Renamed, so that neither the next drum_open nor a generation of the same number touches
+     * it. */
     int n = snprintf(aside, sizeof aside, "%s.damaged", name);
     if (n <= 0 || renameat(directory, name, directory, aside) != 0) {
         return result_of_errno(errno);
@@ -43,6 +45,8 @@ static Result drum_recover_set_aside(int directory, uint64_t number)
 
 static uint64_t elements_left(const DrumFile *file)
 {
+    /* Buckets before next_bucket are in the repository already: their blocks are never read
+     * again. */
     uint64_t elements = 0;
     for (size_t i = 0; i < file->n_blocks; i++) {
         elements += file->blocks[i].bucket >= file->next_bucket ? file->blocks[i].elements : 0;
@@ -71,12 +75,15 @@ static Result cut_uncommitted(const Recover *recover, uint64_t number)
     int fd = openat(recover->directory, name, O_RDWR | O_CLOEXEC);
     struct stat status = {.st_size = 0};
     Result rc = fd >= 0 && fstat(fd, &status) == 0 ? RESULT_OK : result_of_errno(errno);
+    /* Whole blocks go, too: what made them was not committed, and will be done, and added, once
+     * more. */
     if (rc == RESULT_OK && (uint64_t)status.st_size > bytes) {
         recovery->torn_bytes += (uint64_t)status.st_size - bytes;
         rc = ftruncate(fd, (off_t)bytes) == 0 && fdatasync(fd) == 0 ? RESULT_OK
                                                                     : result_of_errno(errno);
     } else if (rc == RESULT_OK && (uint64_t)status.st_size < bytes) {
         recovery->damaged_bytes += bytes - (uint64_t)status.st_size;
+        /* At least one; how many cannot be told. */
         recovery->damaged_elements++;
     }
     file_close_fd(fd);
@@ -90,6 +97,8 @@ static Result recover_generation(Recover *recover, uint64_t number)
     DrumRecovery *recovery = recover->found;
     const DrumOptions *options = recover->options;
     const DrumPosition *committed = options->committed;
+    /* A file of which nothing was committed counts as unknown, even with the committed number: it
+     * was begun behind the last commit. */
     bool is_unknown =
         committed != NULL && (number > committed->generation ||
                               (number == committed->generation && committed->bytes == 0));
@@ -113,6 +122,8 @@ static Result recover_generation(Recover *recover, uint64_t number)
         file->durable = number == committed->generation ? committed->bytes : UINT64_MAX;
     }
     rc = drum_file_recover(file, true, false, recovery);
+    /* Headless: nothing of the file can be used. RESULT_NOT_FOUND: nothing was promised, so it is a
+     * torn beginning and goes. RESULT_DAMAGED: something was, so it is kept aside. */
     bool headless = rc == RESULT_DAMAGED || rc == RESULT_NOT_FOUND;
     if (rc == RESULT_NOT_FOUND) {
         rc = drum_file_unlink(recover->directory, number);
@@ -123,6 +134,7 @@ static Result recover_generation(Recover *recover, uint64_t number)
     } else if (rc == RESULT_OK && file->keys != options->keys) {
         rc = RESULT_INVALID;
     }
+    /* A bucket beyond the file's means that file and repository do not belong together. */
     file->next_bucket = number == progress.generation ? progress.bucket : 0;
     if (rc == RESULT_OK && !headless && file->next_bucket > file->buckets) {
         rc = RESULT_DAMAGED;
@@ -133,6 +145,7 @@ static Result recover_generation(Recover *recover, uint64_t number)
     }
     recovery->generations++;
     recovery->elements += elements_left(file);
+    /* Numbers ascend, so that appending keeps the order in which generations are merged. */
     *recover->end = file;
     recover->end = &file->next;
     return RESULT_OK;
@@ -146,6 +159,8 @@ static Result miss_files(const Recover *recover, const uint64_t *numbers, size_t
     if (committed == NULL) {
         return RESULT_OK;
     }
+    /* Every generation from the one that is merged to the committed one had elements, so had a
+     * file. */
     uint64_t end = committed->generation + (committed->bytes > 0 ? 1 : 0);
     uint64_t missing = end > progress.generation ? end - progress.generation : 0;
     for (size_t i = 0; i < n; i++) {
@@ -175,7 +190,8 @@ static Result drum_recover(int directory, const DrumOptions *options, DrumFile *
     for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
         rc = recover_generation(&recover, numbers[i]);
     }
-    /* A half-merged generation whose file is gone must not lend its number to a new one. */
+    /* A half-merged generation whose file is gone must not lend its number to a new one: the
+     * repository would take the new one's first buckets for merged. */
     uint64_t next = recover.progress.generation + (recover.progress.bucket > 0 ? 1 : 0);
     const DrumPosition *committed = options->committed;
     uint64_t end = n > 0 ? numbers[n - 1] + 1 : 0;
@@ -193,8 +209,14 @@ static Result drum_recover(int directory, const DrumOptions *options, DrumFile *
 
 /* ---- DRUM, a disk repository with update management ---- */
 
-/* The elements of a bucket until they are written. Keys and values grow from the front of an array,
- * auxiliaries from its end. */
+/* The elements of a bucket until they are written: accept adds, flush_array writes them as one
+ * block.
+ *
+ *    bytes: [ keys and values --> front | free | back <-- auxiliaries ]
+ *
+ * Growing from both ends, neither section needs a size of its own, and each is one run of bytes
+ * when the block is written. The three bucket_ counts go on over a flush; empty_arrays begins them
+ * anew with the next generation. */
 typedef struct DrumArray {
     uint8_t *bytes; /* array_bytes, a part of Drum.arrays_room */
     uint32_t front;
@@ -231,6 +253,8 @@ static void complete_options(DrumOptions *options)
     options->buckets = given.buckets == 0 ? 16 : given.buckets;
     options->array_bytes = given.array_bytes == 0 ? (size_t)128 << 10 : given.array_bytes;
     options->bucket_bytes = given.bucket_bytes == 0 ? (size_t)8 << 20 : given.bucket_bytes;
+    /* A merge reads auxiliaries block by block and never has a whole bucket's in memory, so they
+     * may be larger than the keys. */
     options->auxiliary_bytes =
         given.auxiliary_bytes == 0 ? 8 * options->bucket_bytes : given.auxiliary_bytes;
 }
@@ -255,6 +279,8 @@ const char *drum_problem(const DrumOptions *given)
     if (options.array_bytes < 64 || options.array_bytes > (size_t)64 << 20) {
         return "options.array_bytes is not between 64 bytes and 64 MiB";
     }
+    /* Well below the 1 GiB that DrumPair.where can address (drum_merge.c), since a bucket may
+     * exceed it by an array, or by one large element. */
     if (options.bucket_bytes > (size_t)256 << 20) {
         return "options.bucket_bytes is above 256 MiB";
     }
@@ -310,6 +336,7 @@ Result drum_open(Drum **result, const DrumOptions *options, DrumRecovery *recove
     drum->directory = -1;
     drum->options = *options;
     complete_options(&drum->options);
+    /* With one bucket the shift is 64, which C does not define: accept asks before it shifts. */
     drum->bucket_shift = 64 - (unsigned)__builtin_ctz(drum->options.buckets);
     drum->arrays = calloc(drum->options.buckets, sizeof *drum->arrays);
     drum->arrays_room = malloc(drum->options.buckets * drum->options.array_bytes);
@@ -317,6 +344,7 @@ Result drum_open(Drum **result, const DrumOptions *options, DrumRecovery *recove
     if (rc == RESULT_OK) {
         empty_arrays(drum);
         rc = drum_directory_open(options->directory, &drum->directory);
+        /* Borrowed from the caller only until here; the descriptor stands for it from now on. */
         drum->options.directory = NULL;
     }
     if (rc == RESULT_OK) {
@@ -346,6 +374,8 @@ static Result flush_array(Drum *drum, unsigned bucket)
     Result rc = drum_file_append(drum->collecting, &block, (DrumBytes){array->bytes, array->front},
                                  (DrumBytes){back, array->back});
     if (rc == RESULT_OK) {
+        /* Emptied only behind a whole write: after RESULT_FULL the elements wait for the next try.
+         * last_sequence stays, but distances begin at 0 again, as the block names its first. */
         array->front = 0;
         array->back = 0;
         array->elements = 0;
@@ -374,6 +404,8 @@ static Result append_large(Drum *drum, unsigned bucket, const uint8_t *head, siz
     if (keys == NULL) {
         return RESULT_MEMORY;
     }
+    /* accept has flushed the bucket's array before, so this block stands behind all that came
+     * earlier. */
     (void)drum_element_put(keys, head, head_bytes, element);
     DrumBlock block = {.bucket = bucket, .elements = 1, .first_sequence = drum->sequence};
     Result rc = drum_file_append(drum->collecting, &block, (DrumBytes){keys, length}, auxiliary);
@@ -451,6 +483,8 @@ static Result accept(Drum *drum, DrumElement *element, const DrumBytes *auxiliar
     } else {
         append_small(drum, array, head, head_bytes, element, given);
     }
+    /* Nothing below can fail: an element is counted if and only if it is in its array or its
+     * file. */
     drum->sequence++;
     drum->stats.accepted++;
     drum->collecting_bytes += needed;
@@ -521,6 +555,8 @@ static Result flush_arrays(Drum *drum)
 Result drum_persist(Drum *drum)
 {
     Result rc = flush_arrays(drum);
+    /* From the oldest to the newest: an error midway leaves a prefix of what was accepted
+     * durable. */
     DrumFile *file = drum->sealed;
     if (rc == RESULT_OK && drum->merging) {
         /* Its file belongs to the merging thread, which may be about to sync it, or not yet. */
@@ -568,6 +604,7 @@ Result drum_seal(Drum *drum)
     if (fresh == NULL) {
         return RESULT_MEMORY;
     }
+    /* drum_seal leads from collecting to sealed; drum_merge_begin takes the head of this list. */
     DrumFile **end = &drum->sealed;
     while (*end != NULL) {
         end = &(*end)->next;
@@ -597,6 +634,7 @@ Result drum_merge_begin(Drum *drum, DrumMerge **merge)
     }
     Result rc = drum_merge_new(merge, &drum->options, drum->sealed);
     drum->merging = rc == RESULT_OK;
+    /* The file stays at the head of sealed while it is merged, so that drum_persist can find it. */
     drum->merging_is_durable = false;
     return rc;
 }
@@ -608,9 +646,12 @@ Result drum_merge_end(Drum *drum, DrumMerge *merge)
     drum->stats.merged += merge->merged;
     drum->stats.new_keys += merge->new_keys;
     drum->stats.damaged_elements += merge->bucket.damaged_elements;
+    /* Not merged, after an error: the file stays the oldest sealed one, and next_bucket says where
+     * the next merge goes on. */
     DrumFile *file = merge->file;
     if (file->merged) {
         drum->stats.merges++;
+        /* In the list's order, and before anything that fails: it must not be merged twice. */
         drum->sealed = file->next;
         /* If it stays, the next drum_open removes it: the repository knows that it is merged. */
         if (!merge->is_uncertain && file->fd >= 0) {
@@ -648,6 +689,8 @@ void drum_stats(const Drum *drum, DrumStats *stats)
     *stats = drum->stats;
     stats->collecting_bytes = drum->collecting_bytes;
     stats->collecting_elements = drum->sequence;
+    /* The fullest bucket bounds the memory of the coming merge, and says whether keys are spread
+     * evenly. */
     stats->largest_bucket = 0;
     for (unsigned b = 0; b < drum->options.buckets; b++) {
         uint64_t elements = drum->arrays[b].bucket_elements;
@@ -679,6 +722,7 @@ Result drum_verify(const char *directory, DrumRecovery *recovery)
     }
     Result rc = drum_generations_list_files(fd, &numbers, &n);
     for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
+        /* What a header says replaces the kind of keys and the one bucket given here. */
         DrumFile *file = drum_file_new(fd, numbers[i], DRUM_KEYS_NUMBERS, 1);
         rc = file == NULL ? RESULT_MEMORY : drum_file_recover(file, false, true, recovery);
         if (rc == RESULT_OK) {
@@ -691,6 +735,7 @@ Result drum_verify(const char *directory, DrumRecovery *recovery)
     }
     free(numbers);
     (void)close(fd);
+    /* A torn tail is no fault of the disk, but drum_open would change the file: told as well. */
     bool clean = recovery->torn_bytes == 0 && recovery->damaged_bytes == 0;
     return rc == RESULT_OK && !clean ? RESULT_DAMAGED : rc;
 }
@@ -707,6 +752,8 @@ static Result walk_elements(const Walk *walk, const DrumFile *file, const DrumBl
 {
     const uint8_t *at = walk->keys;
     const uint8_t *end = at + block->keys_bytes;
+    /* Auxiliaries lie from the section's end to its start (drum_file.h), one step back for each
+     * element. */
     size_t left = block->auxiliary_bytes;
     for (uint32_t i = 0; i < block->elements; i++) {
         DrumElement element;
@@ -738,6 +785,8 @@ static Result walk_block(Walk *walk, const DrumFile *file, const DrumBlock *bloc
     if (rc == RESULT_OK) {
         rc = drum_file_read_auxiliaries(file, block, walk->auxiliaries);
     }
+    /* One bad block costs its elements, not the walk: its neighbours have checksums of their
+     * own. */
     if (rc == RESULT_DAMAGED) {
         walk->recovery->damaged_bytes += block->keys_bytes + block->auxiliary_bytes;
         walk->recovery->damaged_elements += block->elements;
@@ -754,6 +803,7 @@ static Result drum_walk_file(Walk *walk, int directory, uint64_t number, uint64_
     if (file == NULL) {
         return RESULT_MEMORY;
     }
+    /* Told as durable, so that whatever cannot be read before it is damage, never a torn tail. */
     file->durable = bytes;
     Result rc = drum_file_recover(file, false, false, &found);
     if (bytes != UINT64_MAX &&
@@ -785,6 +835,7 @@ Result drum_walk(const char *path, DrumProgress from, DrumPosition committed, Dr
     *recovery = (DrumRecovery){.generations = 0};
     int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     uint64_t end = committed.generation + (committed.bytes > 0 ? 1 : 0);
+    /* Without a directory, but with nothing committed, there is nothing to miss. */
     Result rc = directory >= 0 || end <= from.generation ? RESULT_OK : result_of_errno(errno);
     for (uint64_t n = from.generation; rc == RESULT_OK && n < end; n++) {
         rc = drum_walk_file(&walk, directory, n,

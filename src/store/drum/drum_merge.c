@@ -25,6 +25,8 @@ static Result drum_dispatch_element(const DrumBucket *bucket, const DrumElement 
                                     DrumReference before, DrumBytes auxiliary)
 {
     const DrumDispatcher *dispatcher = &bucket->options->dispatcher;
+    /* DRUM_TAG_OWN: this element is the one that made the key, so to it the key did not exist.
+     * Every later element of the key has DRUM_TAG_ASSIGNED, and existed. */
     bool was_assigned = drum_reference_tag(before) == DRUM_TAG_OWN;
     DrumBytes known = drum_bucket_value(bucket, before);
     DrumEvent event = {.key = element->key,
@@ -56,6 +58,8 @@ static Result drum_dispatch_element(const DrumBucket *bucket, const DrumElement 
 static Result drum_dispatch_bucket(DrumBucket *bucket, uint32_t number)
 {
     const DrumFile *file = bucket->file;
+    /* raw holds only the blocks that were loaded, in the order of `order`: walking both in step
+     * finds each element's block without an index. */
     const uint8_t *at = bucket->raw;
     const uint8_t *end = at + bucket->raw_bytes;
     size_t element_number = 0;
@@ -75,6 +79,8 @@ static Result drum_dispatch_bucket(DrumBucket *bucket, uint32_t number)
         for (uint32_t k = 0; k < block->elements; k++) {
             DrumElement element;
             at = drum_element_decode(at, end, file->keys, &element);
+            /* drum_bucket_load_block has decoded these bytes before, and raw has not changed
+             * since. */
             assert(at != NULL);
             auxiliary -= element.auxiliary_length;
             DrumBytes given = {element.has_auxiliary && rc == RESULT_OK ? auxiliary : NULL,
@@ -130,6 +136,8 @@ static DrumReference replay(DrumMerge *merge, const DrumPair *pairs, size_t n, D
         DrumReference given = drum_reference(pairs[i].where >> 2, DRUM_TAG_GIVEN);
         DrumReference *before = &bucket->before[pairs[i].index];
         *before = state;
+        /* In a replay all operations look up only: what they did is committed already, and doing it
+         * again would assign new values to keys that have theirs. */
         switch (merge->replaying ? DRUM_CHECK : (DrumOperation)(pairs[i].where & 3)) {
         case DRUM_CHECK:
             break;
@@ -138,6 +146,8 @@ static DrumReference replay(DrumMerge *merge, const DrumPair *pairs, size_t n, D
             break;
         case DRUM_CHECK_UPDATE:
             if (state == DRUM_TAG_NONE && options->assign != NULL) {
+                /* The slot is numbered now, in the order of keys, and filled by assign_values in
+                 * the order of arrival. */
                 *before = drum_reference(bucket->n_assigned, DRUM_TAG_OWN);
                 state = drum_reference(bucket->n_assigned++, DRUM_TAG_ASSIGNED);
             } else if (state == DRUM_TAG_NONE || !options->keep_existing) {
@@ -155,6 +165,7 @@ static Result drum_merge_classify(DrumMerge *merge)
     DrumBucket *bucket = &merge->bucket;
     DrumRepository *repository = merge->options->repository;
     for (size_t i = 0, next; i < bucket->n; i = next) {
+        /* Equal keys are neighbours, in their order of arrival: the sort is stable. */
         for (next = i + 1; next < bucket->n; next++) {
             if (!drum_bucket_same_key(bucket, &bucket->pairs[i], &bucket->pairs[next])) {
                 break;
@@ -173,6 +184,8 @@ static Result drum_merge_classify(DrumMerge *merge)
             return rc;
         }
         DrumReference state = replay(merge, &bucket->pairs[i], next - i, found);
+        /* Pairs that need no put are dropped by moving the others up; n_puts <= i, so nothing
+         * unread is overwritten. An element's puts entry lies behind all of `before`. */
         if (state != found) {
             bucket->puts[bucket->n_puts] = state | (found == DRUM_TAG_NONE ? DRUM_FLAG_NEW : 0);
             bucket->pairs[bucket->n_puts++] = bucket->pairs[i];
@@ -197,6 +210,8 @@ static Result assign_values(DrumMerge *merge)
             return RESULT_MEMORY;
         }
     }
+    /* Through raw, not through pairs: raw is in the order of arrival, and pairs are compacted by
+     * now. */
     const uint8_t *at = bucket->raw;
     const uint8_t *end = at + bucket->raw_bytes;
     for (size_t i = 0; i < bucket->n; i++) {
@@ -221,6 +236,8 @@ static Result put_all(DrumMerge *merge)
     DrumBucket *bucket = &merge->bucket;
     DrumRepository *repository = merge->options->repository;
     for (size_t i = 0; i < bucket->n_puts; i++) {
+        /* Keys ascend here, but raw is in the order of arrival: each look into it would be a cache
+         * miss. */
         if (i + PREFETCH_DISTANCE < bucket->n_puts) {
             __builtin_prefetch(bucket->raw + (bucket->pairs[i + PREFETCH_DISTANCE].where >> 2));
         }
@@ -240,6 +257,7 @@ static Result put_all(DrumMerge *merge)
 
 Result drum_merge_step(DrumMerge *merge)
 {
+    /* Steps not settled yet count: they are in the caller's open transaction. */
     uint32_t bucket = merge->file->next_bucket + merge->unsettled;
     if (bucket >= merge->file->buckets) {
         return RESULT_NOT_FOUND;
@@ -267,6 +285,8 @@ Result drum_merge_step(DrumMerge *merge)
         merge->unsettled_elements += merge->bucket.n;
         merge->unsettled_new += merge->new_keys - new_before;
     }
+    /* new_keys counts what is committed. The step's share waits in unsettled_new, or is lost with
+     * it. */
     merge->new_keys = new_before;
     return rc;
 }
@@ -304,6 +324,8 @@ Result drum_merge_run(DrumMerge *merge)
     if (rc != RESULT_OK) {
         return rc;
     }
+    /* All buckets in one transaction, since a repository of sorted runs is one sweep. An owner that
+     * wants smaller ones takes drum_merge_step. */
     while (rc == RESULT_OK) {
         rc = drum_merge_step(merge);
     }
@@ -328,6 +350,8 @@ Result drum_merge_run(DrumMerge *merge)
 
 Result drum_merge_replay(DrumMerge *merge, uint32_t bucket)
 {
+    /* Only buckets that are committed: the others are still to be merged, and would be told
+     * twice. */
     if (bucket >= merge->file->next_bucket) {
         return RESULT_NOT_FOUND;
     }
@@ -371,9 +395,11 @@ void drum_merge_delete(DrumMerge *merge)
     }
 }
 
-/* ---- Drum bucket ---- */
-
-/* ---- Sorting the elements of a DRUM bucket ---- */
+/* The sort looks at leading bits only, as many as tell n random keys apart, and mends the ties that
+ * are left: three passes for a million keys instead of six.
+ *
+ * Six passes of 11 bits cover 64. 2048 counters of 4 bytes each are 8 KiB a pass: a pass's counters
+ * stay in the first cache, and all six are 48 KiB of stack. */
 
 #define DIGIT_BITS  11u
 #define DIGIT_COUNT (1u << DIGIT_BITS)
@@ -402,6 +428,7 @@ static int drum_sort_compare(const void *left, const void *right, void *context)
     if (comes_before(order, a, b)) {
         return -1;
     }
+    /* qsort_r need not be stable: the index makes it so. */
     return comes_before(order, b, a) ? 1 : (a->index > b->index) - (a->index < b->index);
 }
 
@@ -411,6 +438,7 @@ static void drum_sort_run(DrumPair *pairs, size_t n, Order *order)
         qsort_r(pairs, n, sizeof *pairs, drum_sort_compare, order);
         return;
     }
+    /* Of random keys nearly every run is a single pair: no reason to call qsort_r. */
     for (size_t i = 1; i < n; i++) {
         DrumPair moving = pairs[i];
         size_t at = i;
@@ -427,6 +455,7 @@ static DrumPair *radix_sort(DrumPair *from, DrumPair *to, size_t n, unsigned shi
 {
     uint32_t counts[MAX_PASSES][DIGIT_COUNT];
     memset(counts, 0, passes * sizeof counts[0]);
+    /* All digits are counted in one pass: passes permute the pairs, which changes no count. */
     for (size_t i = 0; i < n; i++) {
         uint64_t key = from[i].key >> shift;
         for (unsigned p = 0; p < passes; p++) {
@@ -474,6 +503,7 @@ void drum_sort(DrumPair *pairs, DrumPair *scratch, size_t n, DrumCompareRest res
     if (sorted != pairs) {
         memcpy(pairs, sorted, n * sizeof *pairs);
     }
+    /* The digits were the whole key: equal ones are in order, as each pass is stable. */
     if (shift == 0 && rest == NULL) {
         return;
     }
@@ -498,6 +528,8 @@ static int compare_rest(const void *context, const DrumPair *a, const DrumPair *
     (void)drum_element_decode(bucket->raw + (b->where >> 2), end, DRUM_KEYS_BYTES, &y);
     size_t least =
         x.key.bytes.length < y.key.bytes.length ? x.key.bytes.length : y.key.bytes.length;
+    /* From the first byte on, although 8 are equal: a key shorter than 8 bytes was filled up with
+     * zeros, and "a" and "a\0" share a number. */
     int order = memcmp(x.key.bytes.bytes, y.key.bytes.bytes, least);
     if (order != 0) {
         return order;
@@ -509,6 +541,8 @@ static int compare_rest(const void *context, const DrumPair *a, const DrumPair *
 static Result drum_bucket_load_block(DrumBucket *bucket, const DrumBlock *block)
 {
     const DrumFile *file = bucket->file;
+    /* raw and pairs have room for the largest bucket (drum_bucket_reserve), so nothing grows
+     * here. */
     uint8_t *start = bucket->raw + bucket->raw_bytes;
     Result rc = drum_file_read_keys(file, block, start);
     if (rc == RESULT_OK && bucket->options->whole_blocks) {
@@ -533,6 +567,7 @@ static Result drum_bucket_load_block(DrumBucket *bucket, const DrumBlock *block)
                                           .index = (uint32_t)index,
                                           .where = (uint32_t)(where << 2 | element.operation)};
     }
+    /* Only now are n and raw_bytes moved on: a block that is refused leaves nothing behind. */
     if (at != end || auxiliary_bytes != block->auxiliary_bytes) {
         return RESULT_DAMAGED;
     }
@@ -556,6 +591,8 @@ Result drum_bucket_load(DrumBucket *bucket, uint32_t number)
         Result rc = drum_bucket_load_block(bucket, block);
         if (rc == RESULT_DAMAGED && bucket->options->skip_damaged) {
             bucket->damaged_elements += block->elements;
+            /* Remembered, so that dispatch leaves out the same blocks, and a second try does not
+             * count them twice. */
             bucket->order[i] = DRUM_BLOCK_SKIPPED;
         } else if (rc != RESULT_OK) {
             return rc;
@@ -563,6 +600,7 @@ Result drum_bucket_load(DrumBucket *bucket, uint32_t number)
     }
     drum_sort(bucket->pairs, bucket->scratch, bucket->n,
               bucket->options->keys == DRUM_KEYS_BYTES ? compare_rest : NULL, bucket);
+    /* The sort is done with its scratch: 16 bytes a pair become 8 for `before` and 8 for `puts`. */
     bucket->before = (DrumReference *)(void *)bucket->scratch;
     bucket->puts = bucket->before + bucket->n;
     return RESULT_OK;
@@ -588,6 +626,7 @@ DrumBytes drum_bucket_value(const DrumBucket *bucket, DrumReference ref)
     uint32_t length;
     switch (drum_reference_tag(ref)) {
     case DRUM_TAG_STORED:
+        /* Records in stored are not aligned. */
         memcpy(&length, bucket->stored.data + number, sizeof length);
         return (DrumBytes){bucket->stored.data + number + sizeof length, length};
     case DRUM_TAG_GIVEN:
@@ -639,9 +678,12 @@ static Result drum_bucket_reserve(DrumBucket *bucket)
         raw_bytes = raw > raw_bytes ? raw : raw_bytes;
         elements = n > elements ? n : elements;
     }
+    /* Nothing is cut here: a bucket of that size was let grow by its owner, who must split it or
+     * raise the number of buckets. */
     if (raw_bytes >= MAX_RAW_BYTES) {
         return RESULT_LIMIT;
     }
+    /* One more, so that an empty bucket gets no NULL, which would be told as lack of memory. */
     bucket->raw = malloc(raw_bytes + 1);
     bucket->pairs = malloc((elements + 1) * sizeof(DrumPair));
     bucket->scratch = malloc((elements + 1) * sizeof(DrumPair));

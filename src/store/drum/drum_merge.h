@@ -31,8 +31,8 @@
 /* Sorting the elements of a DRUM bucket: stable, by key, in place with one scratch array.
  *
  * What: a least-significant-digit radix sort over as many of the leading bits as tell n random keys
- * apart, then a stable merge sort of the short runs that still tie. Keys that are not random (equal
- * prefixes, small integers) cost what a merge sort costs.
+ * apart, then an insertion sort of the short runs that still tie, and qsort_r of long ones, with
+ * the index as the last key. Keys that are not random (equal prefixes) cost what qsort_r costs.
  * Owns: nothing.
  * Threads: pure functions. */
 
