@@ -17,25 +17,16 @@
 #define POLL_MS     200
 #define ABSENT_MOST 10u /* looks */
 
-static int forget_status(const ForgetOrder *forget, Result rc)
+static int forget_status(ForgetOrder *forget, Result rc)
 {
-    if (rc == RESULT_OK) {
-        return 0;
-    }
-    (void)fprintf(stderr, "ragno forget: %s\n",
-                  forget->error.length > 0 ? buffer_string(&forget->error) : result_name(rc));
-    switch ((int)rc) {
-    case RESULT_INVALID:
-    case RESULT_NOT_FOUND:
-        return EXIT_USAGE;
-    case RESULT_LOCKED:
-    case RESULT_DAMAGED:
-        return EXIT_DIRECTORY;
-    case RESULT_CLOSED:
+    int status = exit_status_tell("forget", rc, &forget->error);
+    if (rc == RESULT_CLOSED) {
         return EXIT_SIGNAL;
-    default:
-        return EXIT_IO;
     }
+    if (rc == RESULT_NOT_FOUND) {
+        return EXIT_USAGE;
+    }
+    return status == EXIT_INTERNAL ? EXIT_IO : status;
 }
 
 static Result forget_stopped(ForgetOrder *forget, bool has_target)

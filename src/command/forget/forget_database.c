@@ -20,15 +20,39 @@
 
 static const char *const kinds[] = {"host ", "url ", "regex "};
 
+/* An expression that finds a host or a URL in a piece of text. No name goes on before or behind a
+ * host's; a URL ends where a line of a log, of JSON or of a table goes on. */
+static Result target_expression(ForgetKind kind, const char *text, size_t length, UrlRegex **regex)
+{
+    Buffer words = {.limit = BUFFER_NO_LIMIT};
+    Buffer error = {.limit = 4096};
+    Result rc = buffer_printf(&words,
+                              kind == FORGET_HOST ? "(?i)(?<![\\w-])\\Q%.*s\\E(?!\\.?[\\w-])"
+                                                  : "(?i)\\Q%.*s\\E(?![^\\s\\x00\",<>'|)])",
+                              (int)length, text);
+    if (rc == RESULT_OK) {
+        rc = url_regex_compile(words.data, "", regex, &error);
+    }
+    buffer_destroy(&words);
+    buffer_destroy(&error);
+    return rc;
+}
+
 static Result target_put(ForgetTargets *targets, ForgetKind kind, const char *text, size_t length)
 {
     ForgetTarget target = {.kind = kind, .text = strndup(text, length), .length = length};
-    if (target.text == NULL ||
-        array_add(&targets->all, &targets->n, sizeof target, &target) != RESULT_OK) {
-        free(target.text);
-        return RESULT_MEMORY;
+    Result rc = target.text == NULL ? RESULT_MEMORY : RESULT_OK;
+    if (rc == RESULT_OK && kind != FORGET_REGEX) {
+        rc = target_expression(kind, text, length, &target.regex);
     }
-    return RESULT_OK;
+    if (rc == RESULT_OK) {
+        rc = array_add(&targets->all, &targets->n, sizeof target, &target);
+    }
+    if (rc != RESULT_OK) {
+        url_regex_delete(target.regex);
+        free(target.text);
+    }
+    return rc;
 }
 
 Result forget_targets_add(ForgetTargets *targets, const char *word, Buffer *error)
@@ -166,44 +190,10 @@ bool forget_means_url(const ForgetTargets *targets, const char *url, size_t leng
 
 /* ---- text ---- */
 
-static bool target_is_name_char(char c)
-{
-    return isalnum((unsigned char)c) != 0 || c == '-' || c == '_';
-}
-
 /* A URL ends where a line of a log, of JSON or of a table goes on. */
 static bool target_ends_url(char c)
 {
     return c == '\0' || isspace((unsigned char)c) != 0 || strchr("\",<>'|)", c) != NULL;
-}
-
-static bool target_is_host_at(const char *at, const char *start, const char *end, size_t length)
-{
-    bool begins = at == start || !target_is_name_char(at[-1]);
-    const char *next = at + length;
-    bool goes_on = next < end && (target_is_name_char(*next) ||
-                                  (*next == '.' && next + 1 < end && target_is_name_char(next[1])));
-    return begins && !goes_on;
-}
-
-static bool target_is_in(const ForgetTarget *target, const char *text, size_t length)
-{
-    const char *end = text + length;
-    for (const char *at = text; at + target->length <= end; at++) {
-        at = memchr(at, tolower((unsigned char)*target->text), (size_t)(end - at));
-        if (at == NULL || at + target->length > end) {
-            return false;
-        }
-        if (strncasecmp(at, target->text, target->length) != 0) {
-            continue;
-        }
-        const char *next = at + target->length;
-        if (target->kind == FORGET_HOST ? target_is_host_at(at, text, end, target->length)
-                                        : next == end || target_ends_url(*next)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static bool target_regex_is_in(const ForgetTarget *target, const char *text, size_t length)
@@ -228,7 +218,7 @@ bool forget_is_named(const ForgetTargets *targets, const char *text, size_t leng
     for (size_t i = 0; i < targets->n; i++) {
         const ForgetTarget *target = &targets->all[i];
         if (target->kind == FORGET_REGEX ? target_regex_is_in(target, text, length)
-                                         : target_is_in(target, text, length)) {
+                                         : url_regex_find(target->regex, text, length, true)) {
             return true;
         }
     }
@@ -266,24 +256,17 @@ Result forget_read_block(const ForgetTargets *targets, const void *bytes, size_t
 
 /* ---- looking ---- */
 
-static int database_get(const ForgetDatabase *d, const char *table, const void *key, size_t length,
-                        MDB_val *value)
-{
-    MDB_dbi dbi = 0;
-    MDB_val name = {length, (void *)(uintptr_t)key};
-    int rc = forget_table(d->read, table, &dbi);
-    return rc == 0 ? mdb_get(d->read, dbi, &name, value) : rc;
-}
-
 size_t forget_database_origin(const ForgetDatabase *d, uint32_t host, bool renamed, char *out)
 {
+    MDB_dbi dbi = 0;
     MDB_val origin = {0, NULL};
+    MDB_val key = {sizeof host, &host};
     if (renamed) {
         return (size_t)snprintf(out, FORGET_NAME_BYTES, "http://%" PRIu32 ".forgotten.invalid",
                                 host);
     }
-    if (database_get(d, "origins", &host, sizeof host, &origin) != 0 || origin.mv_size < 1 ||
-        origin.mv_size > FORGET_URL_BYTES) {
+    if (forget_table(d->read, "origins", &dbi) != 0 || mdb_get(d->read, dbi, &key, &origin) != 0 ||
+        origin.mv_size < 1 || origin.mv_size > FORGET_URL_BYTES) {
         return 0;
     }
     memcpy(out, (const char *)origin.mv_data + 1, origin.mv_size - 1);
