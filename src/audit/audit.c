@@ -173,11 +173,8 @@ static Result audit_robots_load(AuditRobots *robots, AuditHost *host, int64_t ve
     buffer_destroy(&content);
     if (rc == RESULT_OK) {
         robots->rules_bytes += robots_bytes(host->rules);
-    } else if (rc == RESULT_NOT_FOUND) {
-        robots->n_unknown++;
-        rc = RESULT_OK;
     }
-    return rc;
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
 /* Whether the rules of a host allow one of its URLs. host->rules must not be NULL. */

@@ -59,7 +59,6 @@ typedef struct AuditRobots {
     const char *agent;
     AuditHosts *audited; /* whose rules are kept, */
     size_t rules_bytes;  /* together so large */
-    uint64_t n_unknown;  /* versions that were looked up in vain */
 } AuditRobots;
 
 /* Appends the content of a version to out. RESULT_NOT_FOUND: the content is not known. */

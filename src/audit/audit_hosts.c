@@ -4,7 +4,6 @@
 #include <string.h>
 #include <fnmatch.h>
 
-#include "base/core/hash.h"
 #include "base/option/option.h"
 #include "parse/host/domain.h"
 
@@ -12,12 +11,7 @@
 
 const char *audit_breach_name(AuditBreach breach)
 {
-    static const char *const names[AUDIT_BREACHES] = {
-        [BREACH_HOST_PAUSE] = "host-pause", [BREACH_IP_PAUSE] = "ip-pause",
-        [BREACH_AT_ONCE] = "at-once",       [BREACH_OWED] = "owed-too-little",
-        [BREACH_STATED] = "stated-pause",   [BREACH_FORBIDDEN] = "forbidden",
-        [BREACH_HOURS] = "outside-hours",   [BREACH_LEARNED] = "learned",
-        [BREACH_NO_ROBOTS] = "no-robots"};
+    static const char *const names[] = {WORDS_NAMES(AUDIT_BREACH_WORDS)};
     return names[breach];
 }
 
@@ -87,8 +81,7 @@ static const AuditSubject no_request = {.owes = -1, .asks = -1, .closest = {.sla
 
 AuditHost *audit_hosts_find(AuditHosts *hosts, LogText origin, bool *is_new)
 {
-    Hash128 hash = hash_128(origin.bytes, origin.length);
-    MapKey key = {.high = hash.high, .low = hash.low};
+    MapKey key = map_key_of(origin.bytes, origin.length);
     AuditHost *host = map_get(&hosts->hosts, key);
     *is_new = host == NULL;
     if (host != NULL) {

@@ -62,18 +62,26 @@ typedef struct AuditFetch {
  * Owns: its texts.
  * Threads: one. */
 
-typedef enum AuditBreach {
-    BREACH_HOST_PAUSE, /* a host was asked again before its delay was over */
-    BREACH_IP_PAUSE,   /* so was an address */
-    BREACH_AT_ONCE,    /* two requests to one address at the same time */
-    BREACH_OWED,       /* less was owed than the configuration or Crawl-delay asks for */
-    BREACH_STATED,     /* the pause that a line states is not that of its times */
-    BREACH_LEARNED,    /* the delay that was learned does not follow from the answers before */
-    BREACH_FORBIDDEN,  /* robots.txt forbids the URL */
-    BREACH_HOURS,      /* politeness.hours, or Visit-time of robots.txt, does not allow this time */
-    BREACH_NO_ROBOTS,  /* a page was fetched before robots.txt was known */
-    AUDIT_BREACHES
-} AuditBreach;
+#define AUDIT_BREACH_WORDS(WORD)                                                                   \
+    /* a host was asked again before its delay was over */                                         \
+    WORD(BREACH_HOST_PAUSE, "host-pause")                                                          \
+    /* so was an address */                                                                        \
+    WORD(BREACH_IP_PAUSE, "ip-pause")                                                              \
+    /* two requests to one address at the same time */                                             \
+    WORD(BREACH_AT_ONCE, "at-once")                                                                \
+    /* less was owed than the configuration or Crawl-delay asks for */                             \
+    WORD(BREACH_OWED, "owed-too-little")                                                           \
+    /* the pause that a line states is not that of its times */                                    \
+    WORD(BREACH_STATED, "stated-pause")                                                            \
+    /* the delay that was learned does not follow from the answers before */                       \
+    WORD(BREACH_LEARNED, "learned")                                                                \
+    /* robots.txt forbids the URL */                                                               \
+    WORD(BREACH_FORBIDDEN, "forbidden")                                                            \
+    /* politeness.hours, or Visit-time of robots.txt, does not allow this time */                  \
+    WORD(BREACH_HOURS, "outside-hours")                                                            \
+    /* a page was fetched before robots.txt was known */                                           \
+    WORD(BREACH_NO_ROBOTS, "no-robots")
+typedef enum AuditBreach { WORDS_ENUM(AUDIT_BREACH_WORDS) AUDIT_BREACHES } AuditBreach;
 
 /* A word for programs: "host-pause". */
 const char *audit_breach_name(AuditBreach breach);

@@ -13,19 +13,16 @@
 
 #define TURN_PAGES 64u /* between two looks at the age of the transactions */
 
-typedef enum Change {
-    CHANGE_NONE,
-    CHANGE_NEW,
-    CHANGE_GONE,
-    CHANGE_CHANGED,
-    CHANGE_MOVED,
-    CHANGE_UNSEEN,
-    CHANGES
-} Change;
+#define CHANGE_WORDS(WORD)                                                                         \
+    WORD(CHANGE_NONE, "same")                                                                      \
+    WORD(CHANGE_NEW, "new")                                                                        \
+    WORD(CHANGE_GONE, "gone")                                                                      \
+    WORD(CHANGE_CHANGED, "changed")                                                                \
+    WORD(CHANGE_MOVED, "moved")                                                                    \
+    WORD(CHANGE_UNSEEN, "unseen")
+typedef enum Change { WORDS_ENUM(CHANGE_WORDS) CHANGES } Change;
 
-static const char *const change_names[CHANGES] = {
-    [CHANGE_NONE] = "same",       [CHANGE_NEW] = "new",     [CHANGE_GONE] = "gone",
-    [CHANGE_CHANGED] = "changed", [CHANGE_MOVED] = "moved", [CHANGE_UNSEEN] = "unseen"};
+static const char *const change_names[] = {WORDS_NAMES(CHANGE_WORDS)};
 
 /* One of the two crawls. */
 typedef struct CompareSide {

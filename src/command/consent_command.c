@@ -35,6 +35,7 @@ typedef struct Consent {
     CrawlView *view;
     char archive[4096];        /* DIR/warc */
     char origin[ORIGIN_BYTES]; /* "http://www.example.org:81" */
+    uint32_t host;             /* its number */
     const char *path;          /* of the URL, with its query */
     size_t path_length;
     char timestamp[16]; /* of the capture, as in CDXJ; "" = it is not there */
@@ -127,22 +128,16 @@ static void consent_read_database(Consent *consent, const char *url, UsagePlace 
     const CrawlView *view = consent->view;
     ConsentSource *source = &consent->sources[place];
     MDB_txn *txn = NULL;
-    uint32_t host = 0;
     if (view->hosts == NULL || page_db_txn_begin(view->db, true, &txn) != page_db_error_ok) {
         return;
     }
     source->is_present = true;
     *source->date = *source->digest = '\0';
     (void)snprintf(source->url, sizeof source->url, "%s", url);
-    if (page_db_host_find(view->db, txn, consent->origin, strlen(consent->origin), &host) !=
-        page_db_error_ok) {
-        page_db_txn_abort(view->db, txn);
-        return;
-    }
     if (place == USAGE_IN_ROBOTS) {
-        (void)host_rows_get_robots(view->hosts, txn, host, &source->text);
+        (void)host_rows_get_robots(view->hosts, txn, consent->host, &source->text);
     } else {
-        (void)host_rows_get_usage_file(view->hosts, txn, host, place, &source->text);
+        (void)host_rows_get_usage_file(view->hosts, txn, consent->host, place, &source->text);
     }
     page_db_txn_abort(view->db, txn);
 }
@@ -355,12 +350,11 @@ static const char *consent_origin(const char *url, char origin[ORIGIN_BYTES])
 static bool consent_is_known(Consent *consent)
 {
     MDB_txn *txn = NULL;
-    uint32_t host = 0;
     if (page_db_txn_begin(consent->view->db, true, &txn) != page_db_error_ok) {
         return false;
     }
-    int rc =
-        page_db_host_find(consent->view->db, txn, consent->origin, strlen(consent->origin), &host);
+    int rc = page_db_host_find(consent->view->db, txn, consent->origin, strlen(consent->origin),
+                               &consent->host);
     page_db_txn_abort(consent->view->db, txn);
     return rc == page_db_error_ok;
 }

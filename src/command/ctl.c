@@ -120,25 +120,16 @@ int ctl_main(int argc, char **argv)
     }
     if (rc == RESULT_CLOSED && ferror(stdout)) {
         rc = RESULT_OK; /* `ragno ctl DIR status --follow | head` */
-    } else if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno ctl: %s\n",
-                      error.length > 0 ? buffer_string(&error) : result_name(rc));
-    } else if (note.length > 0) {
+    } else if (rc == RESULT_OK && note.length > 0) {
         (void)fprintf(stderr, "ragno ctl: %s\n", buffer_string(&note));
     }
     control_link_close(link);
     buffer_destroy(&note);
-    buffer_destroy(&error);
-    switch ((int)rc) {
-    case RESULT_OK:
-        return EXIT_FINISHED;
-    case RESULT_LIMIT:
+    int status = exit_status_tell("ctl", rc, &error);
+    if (rc == RESULT_LIMIT) {
         return EXIT_NEGATIVE;
-    case RESULT_INVALID:
-        return EXIT_USAGE;
-    default:
-        return EXIT_IO;
     }
+    return rc == RESULT_OK || rc == RESULT_INVALID ? status : EXIT_IO;
 }
 
 /* ---- status command ---- */

@@ -149,16 +149,6 @@ static int by_score(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-static void rank_print_page(const RankCommand *command, const RankedPage *page, const char *url,
-                            bool is_crawled)
-{
-    (void)printf("%.6e\t", (double)page->score);
-    if (command->is_hits) {
-        (void)printf("%.6e\t", (double)page->hub);
-    }
-    (void)printf("%s%s\n", url, is_crawled ? "" : "\tnever crawled");
-}
-
 /* Sorts the pages and prints the first ones. */
 static int rank_print_pages(const RankCommand *command, PageDB *db, RankedPage *pages, size_t n)
 {
@@ -174,7 +164,11 @@ static int rank_print_pages(const RankCommand *command, PageDB *db, RankedPage *
             (void)fprintf(stderr, "ragno rank: the pages cannot be read\n");
             rc = page_db_error_damaged;
         } else {
-            rank_print_page(command, &pages[i], buffer_string(&url), page.n_crawls > 0);
+            (void)printf("%.6e\t", (double)pages[i].score);
+            if (command->is_hits) {
+                (void)printf("%.6e\t", (double)pages[i].hub);
+            }
+            (void)printf("%s%s\n", buffer_string(&url), page.n_crawls > 0 ? "" : "\tnever crawled");
         }
         rc = short_read_turn(&read, rc);
     }

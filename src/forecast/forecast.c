@@ -14,13 +14,7 @@
 
 const char *forecast_limit_name(ForecastLimit limit)
 {
-    static const char *const names[FORECAST_LIMITS] = {
-        [FORECAST_MAX_PAGES] = "crawl.max_pages",
-        [FORECAST_MAX_BYTES] = "crawl.max_bytes",
-        [FORECAST_MAX_DURATION] = "crawl.max_duration",
-        [FORECAST_MAX_TOTAL_DURATION] = "crawl.max_total_duration",
-        [FORECAST_DISK] = "crawl.min_free_disk",
-        [FORECAST_NOTHING_LEFT] = "nothing left"};
+    static const char *const names[] = {WORDS_NAMES(FORECAST_LIMIT_WORDS)};
     return names[limit];
 }
 

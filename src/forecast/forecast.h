@@ -25,15 +25,14 @@
 
 typedef enum ForecastGrowth { GROWTH_NONE, GROWTH_TREND, GROWTH_STEADY, GROWTHS } ForecastGrowth;
 
-typedef enum ForecastLimit {
-    FORECAST_MAX_PAGES,
-    FORECAST_MAX_BYTES,
-    FORECAST_MAX_DURATION,
-    FORECAST_MAX_TOTAL_DURATION,
-    FORECAST_DISK,
-    FORECAST_NOTHING_LEFT,
-    FORECAST_LIMITS
-} ForecastLimit;
+#define FORECAST_LIMIT_WORDS(WORD)                                                                 \
+    WORD(FORECAST_MAX_PAGES, "crawl.max_pages")                                                    \
+    WORD(FORECAST_MAX_BYTES, "crawl.max_bytes")                                                    \
+    WORD(FORECAST_MAX_DURATION, "crawl.max_duration")                                              \
+    WORD(FORECAST_MAX_TOTAL_DURATION, "crawl.max_total_duration")                                  \
+    WORD(FORECAST_DISK, "crawl.min_free_disk")                                                     \
+    WORD(FORECAST_NOTHING_LEFT, "nothing left")
+typedef enum ForecastLimit { WORDS_ENUM(FORECAST_LIMIT_WORDS) FORECAST_LIMITS } ForecastLimit;
 
 typedef struct ForecastInput {
     const ForecastHistory *history; /* all borrowed */

@@ -206,11 +206,7 @@ typedef struct Question {
 
 const char *why_state_name(WhyState state)
 {
-    static const char *const names[WHY_STATES] = {
-        [WHY_UNKNOWN] = "unknown", [WHY_REFUSED] = "refused",
-        [WHY_QUEUED] = "queued",   [WHY_IN_FLIGHT] = "in flight",
-        [WHY_FETCHED] = "fetched", [WHY_DUPLICATE] = "duplicate",
-        [WHY_FAILED] = "failed",   [WHY_HOST_DROPPED] = "host dropped"};
+    static const char *const names[] = {WORDS_NAMES(WHY_STATE_WORDS)};
     return names[state];
 }
 

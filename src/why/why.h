@@ -59,17 +59,16 @@ typedef struct WhyTrail {
     bool is_partial;  /* only the ends of the logs were read */
 } WhyTrail;
 
-typedef enum WhyState {
-    WHY_UNKNOWN,
-    WHY_REFUSED,
-    WHY_QUEUED,
-    WHY_IN_FLIGHT,
-    WHY_FETCHED,
-    WHY_DUPLICATE,
-    WHY_FAILED,
-    WHY_HOST_DROPPED,
-    WHY_STATES
-} WhyState;
+#define WHY_STATE_WORDS(WORD)                                                                      \
+    WORD(WHY_UNKNOWN, "unknown")                                                                   \
+    WORD(WHY_REFUSED, "refused")                                                                   \
+    WORD(WHY_QUEUED, "queued")                                                                     \
+    WORD(WHY_IN_FLIGHT, "in flight")                                                               \
+    WORD(WHY_FETCHED, "fetched")                                                                   \
+    WORD(WHY_DUPLICATE, "duplicate")                                                               \
+    WORD(WHY_FAILED, "failed")                                                                     \
+    WORD(WHY_HOST_DROPPED, "host dropped")
+typedef enum WhyState { WORDS_ENUM(WHY_STATE_WORDS) WHY_STATES } WhyState;
 
 const char *why_state_name(WhyState state);
 

@@ -426,44 +426,44 @@ static Result backup_mark(Backup *backup, bool set)
 
 /* ---- all of it ---- */
 
+static Result backup_buckets(Backup *backup)
+{
+    Result rc = backup->n == 0 ? RESULT_OK : backup_make_folder(backup, SIEVE_DIRECTORY);
+    if (rc == RESULT_OK) {
+        rc = backup_each(backup, backup->to, SIEVE_DIRECTORY, backup_drop);
+    }
+    for (size_t i = 0; rc == RESULT_OK && i < backup->n; i++) {
+        Path to;
+        (void)file_path(&to, "%s/" SIEVE_DIRECTORY "/%s", backup->to, backup->names[i]);
+        rc = backup_fail(backup, to.text,
+                         backup_file_of(backup->fds[i], to.text, UINT64_MAX, &backup->counts));
+    }
+    return rc;
+}
+
+/* In order: the sieve's files are opened before and behind the copy of the database, so that none
+ * which it needs is missed. */
 static Result backup_steps(Backup *backup)
 {
+    const struct {
+        Result (*step)(Backup *backup); /* NULL: the files of a folder are visited */
+        const char *root;
+        const char *folder;
+        Result (*visit)(void *backup, const char *name);
+    } steps[] = {{NULL, backup->from, SIEVE_DIRECTORY, backup_open_bucket},
+                 {.step = backup_database},
+                 {NULL, backup->from, SIEVE_DIRECTORY, backup_open_bucket},
+                 {.step = backup_buckets},
+                 {.step = backup_archive},
+                 {NULL, backup->from, ".", backup_rest},
+                 {.step = backup_place_database},
+                 {NULL, backup->to, "warc", backup_clear},
+                 {NULL, backup->to, ".", backup_clear}};
     Result rc = backup_mark(backup, true);
-    if (rc == RESULT_OK) {
-        rc = backup_each(backup, backup->from, SIEVE_DIRECTORY, backup_open_bucket);
-    }
-    if (rc == RESULT_OK) {
-        rc = backup_database(backup);
-    }
-    if (rc == RESULT_OK) {
-        rc = backup_each(backup, backup->from, SIEVE_DIRECTORY, backup_open_bucket);
-    }
-    if (rc == RESULT_OK) {
-        rc = backup->n == 0 ? RESULT_OK : backup_make_folder(backup, SIEVE_DIRECTORY);
-        if (rc == RESULT_OK) {
-            rc = backup_each(backup, backup->to, SIEVE_DIRECTORY, backup_drop);
-        }
-        for (size_t i = 0; rc == RESULT_OK && i < backup->n; i++) {
-            Path to;
-            (void)file_path(&to, "%s/" SIEVE_DIRECTORY "/%s", backup->to, backup->names[i]);
-            rc = backup_fail(backup, to.text,
-                             backup_file_of(backup->fds[i], to.text, UINT64_MAX, &backup->counts));
-        }
-    }
-    if (rc == RESULT_OK) {
-        rc = backup_archive(backup);
-    }
-    if (rc == RESULT_OK) {
-        rc = backup_each(backup, backup->from, ".", backup_rest);
-    }
-    if (rc == RESULT_OK) {
-        rc = backup_place_database(backup);
-    }
-    if (rc == RESULT_OK) {
-        rc = backup_each(backup, backup->to, "warc", backup_clear);
-    }
-    if (rc == RESULT_OK) {
-        rc = backup_each(backup, backup->to, ".", backup_clear);
+    for (size_t i = 0; rc == RESULT_OK && i < sizeof steps / sizeof *steps; i++) {
+        rc = steps[i].step != NULL
+                 ? steps[i].step(backup)
+                 : backup_each(backup, steps[i].root, steps[i].folder, steps[i].visit);
     }
     return rc == RESULT_OK ? backup_mark(backup, false) : rc;
 }

@@ -7,15 +7,6 @@
 #include "crawl/input_file.h"
 #include "parse/filter/filter_atoms.h"
 
-static int print_atoms(void)
-{
-    for (size_t i = 0; filter_atom_help(i) != NULL; i++) {
-        const FilterAtomHelp *help = filter_atom_help(i);
-        (void)printf("%s(%s)\t%s\n", help->name, help->arguments, help->help);
-    }
-    return 0;
-}
-
 static Result check_filter_read_file(void *context, const char *path, Buffer *out)
 {
     (void)context;
@@ -115,7 +106,11 @@ static int check_filter_answer(const Question *question, const Filter *filter,
 int check_filter(const char *usage, int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--atoms") == 0) {
-        return print_atoms();
+        for (size_t i = 0; filter_atom_help(i) != NULL; i++) {
+            const FilterAtomHelp *help = filter_atom_help(i);
+            (void)printf("%s(%s)\t%s\n", help->name, help->arguments, help->help);
+        }
+        return 0;
     }
     Question question = {.body = {.limit = BUFFER_NO_LIMIT}};
     Filter *filter = NULL;

@@ -13,6 +13,7 @@
 #include "command/cluster/cluster_client.h"
 #include "crawl/command_line.h"
 #include "crawl/exit_status.h"
+#include "logs/log_text.h"
 #include "parse/host/domain.h"
 
 /* Cluster report: what a cluster does, for people.
@@ -31,20 +32,6 @@ typedef struct Sums {
     unsigned moving; /* slots */
 } Sums;
 
-/* The number behind "name=" in an agent's words; 0 when there is none, as with an agent of another
- * version. */
-static unsigned long long field(const char *text, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *word = text; word != NULL; word = strchr(word, ' ')) {
-        word += *word == ' ';
-        if (strncmp(word, name, length) == 0 && word[length] == '=') {
-            return strtoull(word + length + 1, NULL, 10);
-        }
-    }
-    return 0;
-}
-
 static void print_agent(ClusterClient *client, const ClusterTable *table, uint16_t agent,
                         Sums *sums, FILE *out)
 {
@@ -61,7 +48,8 @@ static void print_agent(ClusterClient *client, const ClusterTable *table, uint16
         const char *words = buffer_string(&text);
         sums->running++;
         for (size_t i = 0; i < SUMMED; i++) {
-            sums->of[i] += field(words, summed[i]);
+            sums->of[i] +=
+                (unsigned long long)status_log_number(words, strlen(words), summed[i], 0);
         }
         (void)fputs("state=running ", out);
         ascii_print(out, words, strlen(words), '?'); /* it may hold anything */

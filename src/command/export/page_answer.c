@@ -1,5 +1,6 @@
 #include "command/export/page_answer.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,14 +208,20 @@ void page_answers_delete(PageAnswers *answers)
     free(answers);
 }
 
-uint64_t page_answers_damaged(const PageAnswers *answers)
+void page_answers_tell(const PageAnswers *answers)
 {
-    return answers->n_damaged;
-}
-
-uint64_t page_answers_data_cut(const PageAnswers *answers)
-{
-    return answers->n_data_cut;
+    if (answers->n_damaged > 0) {
+        (void)fprintf(stderr,
+                      "ragno export: the stored answers of %" PRIu64
+                      " pages could not be read; ragno verify says why\n",
+                      answers->n_damaged);
+    }
+    if (answers->n_data_cut > 0) {
+        (void)fprintf(stderr,
+                      "ragno export: %" PRIu64
+                      " pages with more structured data than --structured-max\n",
+                      answers->n_data_cut);
+    }
 }
 
 /* ---- what they say ---- */

@@ -45,7 +45,6 @@ void page_answers_delete(PageAnswers *answers);
 /* Reads the answer of a page with this URL. */
 Result page_answers_read(PageAnswers *answers, uint64_t page, const char *url, size_t length,
                          PageAnswer *answer);
-/* Records that could not be read. */
-uint64_t page_answers_damaged(const PageAnswers *answers);
-/* Pages that had more for programs than data_bytes. */
-uint64_t page_answers_data_cut(const PageAnswers *answers);
+/* Says on standard error how many records could not be read, and how many pages had more for
+ * programs than data_bytes. */
+void page_answers_tell(const PageAnswers *answers);

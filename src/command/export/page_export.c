@@ -213,19 +213,8 @@ Result page_export_pages(PageDB *db, const PageExportOptions *options)
         rc = export_page(&view, answers, i);
         rc = export_view_step(&view, rc);
     }
-    uint64_t damaged = answers == NULL ? 0 : page_answers_damaged(answers);
-    if (damaged > 0) {
-        (void)fprintf(stderr,
-                      "ragno export: the stored answers of %" PRIu64
-                      " pages could not be read; ragno verify says why\n",
-                      damaged);
-    }
-    uint64_t cut = answers == NULL ? 0 : page_answers_data_cut(answers);
-    if (cut > 0) {
-        (void)fprintf(stderr,
-                      "ragno export: %" PRIu64
-                      " pages with more structured data than --structured-max\n",
-                      cut);
+    if (answers != NULL) {
+        page_answers_tell(answers);
     }
     page_answers_delete(answers);
     return export_view_end(&view, rc);

@@ -426,8 +426,7 @@ static Result import_store_note_rules(ImportStore *import, FetchResult *fetch)
     static const char tdm[] = "/.well-known/tdmrep.json";
     const char *url = fetch->request.url;
     size_t origin = authority_of(url, strlen(url)).end;
-    Hash128 hash = hash_128(url, origin);
-    MapKey key = {.high = hash.high, .low = hash.low};
+    MapKey key = map_key_of(url, origin);
     int class = fetch->answer.status / 100; /* 4: it is not there; redirects and 5 say nothing */
     size_t length = 0;
     const char *text = fetch_result_text(fetch, &length);
@@ -462,8 +461,7 @@ static Result import_store_note_rules(ImportStore *import, FetchResult *fetch)
 
 Result import_store_add(ImportStore *import, const ImportCapture *capture)
 {
-    Hash128 hash = hash_128(capture->url, strlen(capture->url));
-    MapKey key = {.high = hash.high, .low = hash.low};
+    MapKey key = map_key_of(capture->url, strlen(capture->url));
     if (import->n == BATCH_PAGES || import->bytes >= BATCH_BYTES ||
         map_get(&import->urls, key) != NULL) {
         return RESULT_LIMIT;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/hash.h"
 #include "page/tool/text_language.h"
 #include "parse/charset/charset.h"
 #include "parse/http/decode.h"
@@ -106,8 +105,7 @@ static bool text_pages_load_sheet(void *context, HtmlSlice base, HtmlSlice refer
     if (url_parse(&pages->link, from, reference.bytes, reference.length) != RESULT_OK) {
         return false;
     }
-    Hash128 hash = hash_128(pages->link.href, pages->link.length);
-    MapKey key = {.high = hash.high, .low = hash.low};
+    MapKey key = map_key_of(pages->link.href, pages->link.length);
     TextSheet *sheet = map_get(&pages->sheets, key);
     if (sheet == NULL) {
         sheet = calloc(1, sizeof *sheet);

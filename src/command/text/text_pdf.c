@@ -25,15 +25,6 @@ typedef struct PdfChild {
     int output;  /* a file without a name */
 } PdfChild;
 
-static void pdf_tell_missing(Result why)
-{
-    static atomic_flag told = ATOMIC_FLAG_INIT;
-    if (!atomic_flag_test_and_set(&told)) {
-        LOG_WARN("text", "PDF documents are left out: pdftotext cannot be run",
-                 "package=poppler-utils error=\"%s\"", result_name(why));
-    }
-}
-
 static void pdf_child_limit(pid_t pid, const TextPdfOptions *options)
 {
     const struct {
@@ -171,7 +162,11 @@ Result text_pdf_read(const TextPdfOptions *options, const char *body, size_t len
     pdf_close(&child.input);
     pdf_close(&child.output);
     if (child.pid == 0) {
-        pdf_tell_missing(rc);
+        static atomic_flag told = ATOMIC_FLAG_INIT;
+        if (!atomic_flag_test_and_set(&told)) {
+            LOG_WARN("text", "PDF documents are left out: pdftotext cannot be run",
+                     "package=poppler-utils error=\"%s\"", result_name(rc));
+        }
         rc = RESULT_NOT_FOUND;
     }
     return rc;

@@ -152,26 +152,19 @@ static Result put_wacz_page(const TextWriter *writer, const TextPage *page, Buff
 
 /* ---- WET ---- */
 
-/* "2026-01-31T12:00:00Z": WARC/1.0 has no fractions. */
-static const char *text_writer_format_date(WallTime t, char text[CLOCK_TEXT_BYTES])
-{
-    (void)wall_format_micro(t, text);
-    memcpy(text + 19, "Z", 2);
-    return text;
-}
-
 static Result put_record_head(TextWriter *writer, const char *type, WallTime date, Buffer *out)
 {
     WarcId id;
     char text[WARC_ID_TEXT];
     char time[CLOCK_TEXT_BYTES];
     Result rc = warc_ids_next(&writer->ids, &id);
-    return rc == RESULT_OK
-               ? buffer_printf(out,
-                               "WARC/1.0\r\nWARC-Type: %s\r\nWARC-Date: %s\r\n"
-                               "WARC-Record-ID: %s\r\n",
-                               type, text_writer_format_date(date, time), warc_id_format(&id, text))
-               : rc;
+    (void)wall_format_micro(date, time);
+    memcpy(time + 19, "Z", 2); /* WARC/1.0 has no fractions */
+    return rc == RESULT_OK ? buffer_printf(out,
+                                           "WARC/1.0\r\nWARC-Type: %s\r\nWARC-Date: %s\r\n"
+                                           "WARC-Record-ID: %s\r\n",
+                                           type, time, warc_id_format(&id, text))
+                           : rc;
 }
 
 static Result put_wet(TextWriter *writer, const TextPage *page, Buffer *out)

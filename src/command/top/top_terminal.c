@@ -98,26 +98,6 @@ void canvas_style(Canvas *canvas, int row, CanvasStyle style)
     }
 }
 
-static uint32_t character_at(const Canvas *canvas, int row, int column)
-{
-    const CanvasCell *cell = cell_at(canvas, row, column);
-    return cell == NULL ? ' ' : cell->character;
-}
-
-Result canvas_row(const Canvas *canvas, int row, Buffer *out)
-{
-    int last = canvas->columns;
-    Result rc = RESULT_OK;
-    buffer_reset(out);
-    while (last > 0 && character_at(canvas, row, last - 1) == ' ') {
-        last--;
-    }
-    for (int column = 0; column < last && rc == RESULT_OK; column++) {
-        rc = buffer_append_code_point(out, character_at(canvas, row, column));
-    }
-    return rc;
-}
-
 /* ---- Top terminal ---- */
 
 #define ESCAPE_MS 25 /* how long an escape waits for the rest of a sequence */

@@ -53,8 +53,6 @@ void canvas_right(Canvas *canvas, int row, int column, int width, CanvasStyle st
 void canvas_character(Canvas *canvas, int row, int column, CanvasStyle style, uint32_t character);
 /* Gives a whole row the style. */
 void canvas_style(Canvas *canvas, int row, CanvasStyle style);
-/* The characters of a row as UTF-8, without blanks at its end. */
-Result canvas_row(const Canvas *canvas, int row, Buffer *out);
 
 /* Takes over the terminal. RESULT_INVALID: standard output or input is none, or it cannot do what
  * is needed; error has a sentence. */

@@ -42,11 +42,8 @@ typedef struct WaczIndex {
     Buffer places; /* index.idx */
 } WaczIndex;
 
-static void wacz_index_delete(WaczIndex *index)
+static void wacz_index_destroy(WaczIndex *index)
 {
-    if (index == NULL) {
-        return;
-    }
     if (index->file != NULL) {
         (void)fclose(index->file);
     }
@@ -57,30 +54,20 @@ static void wacz_index_delete(WaczIndex *index)
     buffer_destroy(&index->head);
     buffer_destroy(&index->member);
     buffer_destroy(&index->places);
-    free(index);
 }
 
-/* output: the name of the WACZ file; temporary files get names that begin so. */
-static Result wacz_index_new(WaczIndex **out, const char *output)
+/* output: the name of the WACZ file; temporary files get names that begin so. To be destroyed in
+ * any case. */
+static Result wacz_index_init(WaczIndex *index, const char *output)
 {
-    WaczIndex *index = calloc(1, sizeof *index);
-    if (index == NULL) {
-        return RESULT_MEMORY;
-    }
     Buffer *const buffers[] = {&index->lines, &index->head, &index->member, &index->places};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
         buffer_init(buffers[i], BUFFER_NO_LIMIT);
     }
     (void)file_path(&index->sorted, "%s.cdxj", output);
     index->file = fopen(file_path(&index->journal, "%s.lines", output), "we");
-    Result rc = index->file == NULL ? result_of_errno(errno)
-                                    : warc_compressor_new(&index->compressor, WARC_GZIP, 6);
-    if (rc != RESULT_OK) {
-        wacz_index_delete(index);
-        return rc;
-    }
-    *out = index;
-    return RESULT_OK;
+    return index->file == NULL ? result_of_errno(errno)
+                               : warc_compressor_new(&index->compressor, WARC_GZIP, 6);
 }
 
 /* Writes the lines that were collected as a member, and where it is into the small index. */
@@ -193,7 +180,7 @@ typedef struct WaczCommand {
     bool text;
     bool main_text;
     ZipWriter *zip;
-    WaczIndex *index;
+    WaczIndex index;
     WallTime now;
     Result zip_result; /* of the last write by way of stdio */
     PartCounts counts;
@@ -214,7 +201,7 @@ static Result wacz_export_add_line(void *context, const char *line, size_t lengt
 {
     const WaczCommand *command = context;
     errno = 0;
-    if (fwrite(line, 1, length, command->index->file) != length) {
+    if (fwrite(line, 1, length, command->index.file) != length) {
         return result_of_errno(errno == 0 ? EIO : errno);
     }
     return RESULT_OK;
@@ -235,7 +222,7 @@ static Result write_archive(WaczCommand *command, Progress *progress)
     if (rc == RESULT_OK) {
         rc = zip_writer_end(command->zip, &entry);
     }
-    return rc == RESULT_OK ? wacz_index_write(command->index, command->zip) : rc;
+    return rc == RESULT_OK ? wacz_index_write(&command->index, command->zip) : rc;
 }
 
 /* ---- pages ---- */
@@ -396,7 +383,7 @@ static int wacz_export_run(TextExport *archive)
     if (rc != RESULT_OK) {
         return complain_file(path, rc);
     }
-    rc = wacz_index_new(&command->index, path);
+    rc = wacz_index_init(&command->index, path);
     if (rc == RESULT_OK) {
         rc = wacz_export_write_all(command);
     }
@@ -405,7 +392,7 @@ static int wacz_export_run(TextExport *archive)
     } else {
         zip_writer_abandon(command->zip);
     }
-    wacz_index_delete(command->index);
+    wacz_index_destroy(&command->index);
     if (rc != RESULT_OK) {
         (void)unlink(path);
         (void)complain_file(path, rc);

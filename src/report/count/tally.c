@@ -4,18 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/hash.h"
-
 /* ---- Histogram ---- */
-
-static unsigned histogram_bin_of(uint64_t value)
-{
-    return value == 0 ? 0 : 64u - (unsigned)__builtin_clzll(value);
-}
 
 void histogram_add(Histogram *histogram, uint64_t value)
 {
-    histogram->count[histogram_bin_of(value)]++;
+    histogram->count[value == 0 ? 0 : 64u - (unsigned)__builtin_clzll(value)]++;
     histogram->least = histogram->n == 0 || value < histogram->least ? value : histogram->least;
     histogram->most = value > histogram->most ? value : histogram->most;
     histogram->sum += (double)value;
@@ -149,8 +142,7 @@ void tally_destroy(Tally *tally)
 
 static TallyRow *tally_find(Tally *tally, const char *name, size_t length)
 {
-    Hash128 hash = hash_128(name, length);
-    MapKey key = {.high = hash.high, .low = hash.low};
+    MapKey key = map_key_of(name, length);
     TallyRow *row = map_get(&tally->rows, key);
     static char other[] = "other";
     tally->other.name = other;
