@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include "base/core/ascii.h"
+
 static int64_t read_clock(clockid_t id)
 {
     struct timespec ts = {0};
@@ -108,14 +110,8 @@ int64_t wall_days(int64_t year, int64_t month, int64_t day)
 /* n digits; -1: they are none. */
 static int64_t clock_digits(const char *text, size_t n)
 {
-    int64_t value = n == 0 ? -1 : 0;
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] < '0' || text[i] > '9') {
-            return -1;
-        }
-        value = value * 10 + (text[i] - '0');
-    }
-    return value;
+    uint64_t value = 0;
+    return ascii_number(text, n, INT64_MAX, &value) ? (int64_t)value : -1;
 }
 
 /* Decimals of a second, nine at most, in microseconds. */

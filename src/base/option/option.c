@@ -170,26 +170,13 @@ static Result parse_word(const char *words, const char *text, int *place)
     return RESULT_INVALID;
 }
 
-static const char *type_name(OptionType type)
-{
-    switch (type) {
-    case OPTION_BOOL:
-        return "yes or no";
-    case OPTION_COUNT:
-        return "a whole number";
-    case OPTION_TIME:
-        return "a time such as 500ms, 5s, 2m, 1h or 1d";
-    case OPTION_SIZE:
-        return "a size such as 512Ki, 2Mi or 1G";
-    case OPTION_REAL:
-        return "a number";
-    case OPTION_TEXT:
-        return "text";
-    case OPTION_WORD:
-        return "one of";
-    }
-    return "?";
-}
+static const char *const type_names[] = {[OPTION_BOOL] = "yes or no",
+                                         [OPTION_COUNT] = "a whole number",
+                                         [OPTION_TIME] = "a time such as 500ms, 5s, 2m, 1h or 1d",
+                                         [OPTION_SIZE] = "a size such as 512Ki, 2Mi or 1G",
+                                         [OPTION_REAL] = "a number",
+                                         [OPTION_TEXT] = "text",
+                                         [OPTION_WORD] = "one of"};
 
 /* Base units as a person writes them, for messages about ranges. */
 static void print_quantity(Buffer *out, OptionType type, double value)
@@ -274,7 +261,7 @@ Result option_parse(const OptionSpec *spec, const char *text, OptionValue *value
     }
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "%s.%s: '%s' is not %s%s%s", spec->section, spec->key, text,
-                            type_name(spec->type), spec->words == NULL ? "" : " ",
+                            type_names[spec->type], spec->words == NULL ? "" : " ",
                             spec->words == NULL ? "" : spec->words);
         return RESULT_INVALID;
     }

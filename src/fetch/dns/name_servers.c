@@ -367,9 +367,7 @@ Result name_servers_new(NameServers **out, const ResolverOptions *options, int e
         rc = list.length == 0 ? RESULT_INVALID : open_channels(servers, options, list.data);
     }
     buffer_destroy(&list);
-    if (all != NULL) {
-        ares_destroy(all);
-    }
+    ares_destroy(all);
     if (rc != RESULT_OK) {
         name_servers_delete(servers);
         return rc;

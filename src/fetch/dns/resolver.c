@@ -389,9 +389,7 @@ static void on_canary(void *context, int status, int timeouts, struct ares_addri
     Resolver *resolver = context;
     (void)timeouts;
     MonoTime now = mono_now();
-    if (answer != NULL) {
-        ares_freeaddrinfo(answer);
-    }
+    ares_freeaddrinfo(answer);
     if (!atomic_load(&resolver->stopping) &&
         name_watch_heard(&resolver->watch, status == ARES_SUCCESS, now)) {
         note_outage(resolver, now);

@@ -468,12 +468,8 @@ void scoring_delete(Scoring *scoring)
     if (scoring == NULL) {
         return;
     }
-    if (scoring->page_rank != NULL) {
-        (void)page_rank_scorer_delete(scoring->page_rank);
-    }
-    if (scoring->hits != NULL) {
-        (void)hits_scorer_delete(scoring->hits);
-    }
+    (void)page_rank_scorer_delete(scoring->page_rank);
+    (void)hits_scorer_delete(scoring->hits);
     free(scoring->moves);
     free(scoring->piece);
     condition_destroy(&scoring->changed);

@@ -184,15 +184,9 @@ static Result normalize_host(FilterCompiler *compiler, FilterItem *item, size_t 
 /* Reads digits; returns how many characters, 0 when there are none or too many. */
 static size_t scan_number(const char *text, uint64_t *value)
 {
-    size_t n = 0;
+    size_t n = strspn(text, "0123456789");
     *value = 0;
-    while (text[n] >= '0' && text[n] <= '9') {
-        if (n == 18) {
-            return 0;
-        }
-        *value = *value * 10 + (uint64_t)(text[n++] - '0');
-    }
-    return n;
+    return n <= 18 && ascii_number(text, n, UINT64_MAX, value) ? n : 0;
 }
 
 static Result filter_args_read_number(FilterCompiler *compiler, FilterItem *item, size_t at)

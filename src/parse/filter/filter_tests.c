@@ -19,6 +19,11 @@ typedef struct FilterPart {
     size_t length;
 } FilterPart;
 
+static inline FilterPart filter_part_url(const Url *url)
+{
+    return (FilterPart){url->href, url->length};
+}
+
 static inline FilterPart filter_part_host(const Url *url)
 {
     return (FilterPart){url->href + url->host_start, url->host_end - url->host_start};
@@ -227,25 +232,30 @@ static bool filter_regex_matches(const FilterAtom *atom, const char *text, size_
 
 /* What atoms test of a URL and of the page that links to it. */
 
-FILTER_TEST(host_equals)
-{
-    return filter_part_any(atom, filter_part_host(input->url), filter_part_equals);
-}
-
-FILTER_TEST(host_ends_with)
-{
-    return filter_part_any(atom, filter_part_host(input->url), filter_part_ends_with);
-}
-
 static bool is_domain_of(FilterPart host, const FilterItem *item)
 {
     return domain_contains(item->text, item->length, host.text, host.length);
 }
 
-FILTER_TEST(host_in_domain)
-{
-    return filter_part_any(atom, filter_part_host(input->url), is_domain_of);
-}
+/* A part of the URL, compared with each argument. The end of a path without regard to case, as
+ * ".JPG" is meant by ".jpg"; its beginning is a name, where case counts. */
+#define PART_TEST(name, part, compare)                                                             \
+    FILTER_TEST(name)                                                                              \
+    {                                                                                              \
+        return filter_part_any(atom, part(input->url), compare);                                   \
+    }
+
+/* clang-format off */
+PART_TEST(host_equals, filter_part_host, filter_part_equals)
+PART_TEST(host_ends_with, filter_part_host, filter_part_ends_with)
+PART_TEST(host_in_domain, filter_part_host, is_domain_of)
+PART_TEST(url_equals, filter_part_url, filter_part_equals)
+PART_TEST(url_contains, filter_part_url, filter_part_contains)
+PART_TEST(path_starts, filter_part_path, filter_part_starts_with)
+PART_TEST(path_ends, filter_part_path, filter_part_ends_with_without_case)
+PART_TEST(extension_is, filter_part_extension, filter_part_equals_without_case)
+PART_TEST(query_contains, filter_part_query, filter_part_contains)
+/* clang-format on */
 
 FILTER_TEST(host_in_file)
 {
@@ -304,18 +314,6 @@ FILTER_TEST(port_is)
     return filter_any_range(atom, input->url->port);
 }
 
-FILTER_TEST(url_equals)
-{
-    return filter_part_any(atom, (FilterPart){input->url->href, input->url->length},
-                           filter_part_equals);
-}
-
-FILTER_TEST(url_contains)
-{
-    return filter_part_any(atom, (FilterPart){input->url->href, input->url->length},
-                           filter_part_contains);
-}
-
 FILTER_TEST(url_matches)
 {
     return filter_regex_matches(atom, input->url->href, input->url->length, scratch);
@@ -324,18 +322,6 @@ FILTER_TEST(url_matches)
 FILTER_TEST(url_shorter)
 {
     return input->url->length < atom->items[0].low;
-}
-
-FILTER_TEST(path_starts)
-{
-    return filter_part_any(atom, filter_part_path(input->url), filter_part_starts_with);
-}
-
-/* Without regard to case, as ".JPG" is meant by ".jpg"; the beginning of a path is a name, where
- * case counts. */
-FILTER_TEST(path_ends)
-{
-    return filter_part_any(atom, filter_part_path(input->url), filter_part_ends_with_without_case);
 }
 
 FILTER_TEST(path_depth_below)
@@ -352,20 +338,9 @@ FILTER_TEST(duplicate_segments_below)
     return times >= TRAP_MAX_SEGMENTS || !trap_repeats(path.text, path.length, (unsigned)times);
 }
 
-FILTER_TEST(extension_is)
-{
-    return filter_part_any(atom, filter_part_extension(input->url),
-                           filter_part_equals_without_case);
-}
-
 FILTER_TEST(has_query)
 {
     return filter_part_query(input->url).length > 0;
-}
-
-FILTER_TEST(query_contains)
-{
-    return filter_part_any(atom, filter_part_query(input->url), filter_part_contains);
 }
 
 /* Whether part is text once "+" and %XX are decoded. Byte by byte against the argument, so nothing

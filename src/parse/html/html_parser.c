@@ -172,9 +172,7 @@ Result html_libxml2_read(HtmlLibxml2 *front, const char *text, size_t length, Ht
         htmlCtxtReadMemory(front->parser, front->text.data, (int)front->text.length, NULL, "UTF-8",
                            HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING |
                                HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC | (int)XML_PARSE_HUGE);
-    if (none != NULL) {
-        xmlFreeDoc(none);
-    }
+    xmlFreeDoc(none);
     tell_words(front);
     buffer_trim(&front->text, 1u << 20);
     return front->parser->errNo == XML_ERR_NO_MEMORY ? RESULT_MEMORY : RESULT_OK;

@@ -215,9 +215,7 @@ static Result html_xml_parse(Reader *reader, const Buffer *text)
     if (parser->errNo == XML_ERR_NO_MEMORY) {
         rc = RESULT_MEMORY;
     }
-    if (parser->myDoc != NULL) {
-        xmlFreeDoc(parser->myDoc);
-    }
+    xmlFreeDoc(parser->myDoc);
     xmlFreeParserCtxt(parser);
     return rc;
 }

@@ -313,9 +313,7 @@ void decoder_delete(Decoder *decoder)
     if (decoder == NULL) {
         return;
     }
-    if (decoder->fast != NULL) {
-        libdeflate_free_decompressor(decoder->fast);
-    }
+    libdeflate_free_decompressor(decoder->fast);
     if (decoder->has_zlib) {
         (void)inflateEnd(&decoder->zlib);
     }

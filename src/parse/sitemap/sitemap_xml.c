@@ -359,18 +359,6 @@ static uint32_t sitemap_xml_wanted(void *context, HtmlTagId id)
     return 0; /* names that HTML does not have are looked for as well */
 }
 
-/* There is none: no start tag asks for it. */
-static void sitemap_xml_raw(void *context, const HtmlTag *tag, HtmlTextMode mode, const char *from,
-                            const char *to, bool ended)
-{
-    (void)context;
-    (void)tag;
-    (void)mode;
-    (void)from;
-    (void)to;
-    (void)ended;
-}
-
 static bool sitemap_xml_has_cdata(void *context)
 {
     (void)context;
@@ -383,7 +371,6 @@ const SkimReader *sitemap_xml_reader(void)
                                       .start = sitemap_xml_start_tag,
                                       .end = sitemap_xml_end_tag,
                                       .text = sitemap_xml_text,
-                                      .raw = sitemap_xml_raw,
                                       .has_cdata = sitemap_xml_has_cdata};
     return &reader;
 }

@@ -64,7 +64,7 @@ typedef struct SkimReader {
      * alone, which begins no tag, unless it is of a CDATA section (decode: false). */
     void (*text)(void *context, const char *from, const char *to, bool decode);
     /* What stands between a start tag and its end tag, when that is no markup; to is the end of the
-     * text when the end tag is missing. */
+     * text when the end tag is missing. NULL where `start` never asks for it. */
     void (*raw)(void *context, const HtmlTag *tag, HtmlTextMode mode, const char *from,
                 const char *to, bool ended);
     /* Whether <![CDATA[ begins a CDATA section here. */

@@ -232,12 +232,8 @@ void warc_compressor_delete(WarcCompressor *compressor)
     if (compressor == NULL) {
         return;
     }
-    if (compressor->deflater != NULL) {
-        libdeflate_free_compressor(compressor->deflater);
-    }
-    if (compressor->storer != NULL) {
-        libdeflate_free_compressor(compressor->storer);
-    }
+    libdeflate_free_compressor(compressor->deflater);
+    libdeflate_free_compressor(compressor->storer);
 #ifdef RAGNO_HAS_ISAL
     free(compressor->stream);
     free(compressor->tables);
@@ -292,9 +288,7 @@ void warc_decompressor_delete(WarcDecompressor *decompressor)
     if (decompressor == NULL) {
         return;
     }
-    if (decompressor->gzip != NULL) {
-        libdeflate_free_decompressor(decompressor->gzip);
-    }
+    libdeflate_free_decompressor(decompressor->gzip);
     (void)ZSTD_freeDCtx(decompressor->zstd);
     free(decompressor);
 }

@@ -82,19 +82,12 @@ WarcType warc_type_of(WarcBytes name)
 
 const char *warc_truncation_name(WarcTruncation truncation)
 {
-    switch (truncation) {
-    case WARC_TRUNCATED_LENGTH:
-        return "length";
-    case WARC_TRUNCATED_TIME:
-        return "time";
-    case WARC_TRUNCATED_DISCONNECT:
-        return "disconnect";
-    case WARC_TRUNCATED_UNSPECIFIED:
-        return "unspecified";
-    case WARC_WHOLE:
-        break;
-    }
-    return NULL;
+    static const char *const names[] = {[WARC_WHOLE] = NULL,
+                                        [WARC_TRUNCATED_LENGTH] = "length",
+                                        [WARC_TRUNCATED_TIME] = "time",
+                                        [WARC_TRUNCATED_DISCONNECT] = "disconnect",
+                                        [WARC_TRUNCATED_UNSPECIFIED] = "unspecified"};
+    return names[truncation];
 }
 
 static const char base32_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
