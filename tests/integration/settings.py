@@ -88,9 +88,9 @@ def pages(crawl):
 
 def threads_come_and_go(report, path):
     with harness.Web(path, hosts=100, addresses=100, pages=1000000, page_bytes=2000) as web, \
-            Crawl(web, path + "/crawl", ip_wait="1ms", wait="20ms") as crawl:
+            Crawl(web, path + "/crawl", ip_wait="1ms", wait="100ms") as crawl:
         harness.until(lambda: pages(crawl) > 50)
-        for fetch, parse in ((5, 4), (1, 1), (3, 2), (8, 8), (2, 1)):
+        for fetch, parse in 2 * ((5, 4), (1, 1), (3, 2), (8, 8), (2, 1)):
             crawl.ask("set", f"fetch.threads={fetch}")
             crawl.ask("set", f"parse.threads={parse}")
             report.check(f"{fetch} fetching threads and {parse} parsing threads run", harness.until(
