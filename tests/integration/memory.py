@@ -117,6 +117,14 @@ def large_bodies(report, path):
         report.check("nothing is held at the end", " held_bytes=0 " in last, last)
 
 
+NUMBERS = [b"%x" % i for i in range(100000)]
+
+
+def links_of(name, numbers=NUMBERS):
+    """A page of links of the host `name`, one to each number: made for each request, so it must not cost what a crawler does."""
+    return b"<a href=/%s/" % name + (b">x</a><a href=/%s/" % name).join(numbers) + b">x</a>"
+
+
 class Hostile(http.server.BaseHTTPRequestHandler):
     """2 MiB that do not compress, a bomb, or 100 000 links: by the last figure of the address; and
     of every third host 25 000 rules, which take ten times their 500 kB when they are parsed."""
@@ -138,8 +146,7 @@ class Hostile(http.server.BaseHTTPRequestHandler):
         elif kind == 1:
             body, coding = self.bomb, "gzip"
         else:
-            name = self.headers["Host"].encode()
-            body = b"".join(b"<a href=/%s/%x>x</a>" % (name, i) for i in range(100000))
+            body = links_of(self.headers["Host"].encode())
         try:
             self.send_response(200 if body else 404)
             self.send_header("Content-Type", "text/html")

@@ -38,7 +38,6 @@ class Bombs(http.server.BaseHTTPRequestHandler):
     noise = random.Random(1).randbytes((2 << 20) - 100)
     rules = b"User-agent: *\n" + b"".join(b"Disallow: /*a*b%d*c$\n" % i for i in range(25000))
     zeros = None  # memory_of() makes it: it costs a second
-    made = {}
 
     def log_message(self, *_):
         pass
@@ -53,11 +52,13 @@ class Bombs(http.server.BaseHTTPRequestHandler):
             of = b"of-%d.test" % number if number % 2 else b"test"
             return b"".join(b"<a href=http://%x-%d.%s/>x</a>" % (i, number, of) for i in range(NAMES)), None
         if kind == "links":
-            return b"".join(b"<a href=/%s/%x>x</a>" % (name, i) for i in range(100000)), None
+            return memory.links_of(name), None
         if kind == "sitemaps" and self.path.startswith("/map"):
             host, path = self.headers["Host"].encode(), self.path.encode()
-            return b"<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>" + b"".join(
-                b"<url><loc>http://%s%s/%x</loc></url>" % (host, path, i) for i in range(50000)) + b"</urlset>", None
+            return (b"<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>" +
+                    b"<url><loc>http://%s%s/" % (host, path) +
+                    (b"</loc></url><url><loc>http://%s%s/" % (host, path)).join(memory.NUMBERS[:50000]) +
+                    b"</loc></url></urlset>"), None
         if kind == "zeros":
             return self.zeros, "gzip"
         return (b"a page" if kind in ("rules", "sitemaps") else self.noise), None
@@ -66,7 +67,7 @@ class Bombs(http.server.BaseHTTPRequestHandler):
         name = self.headers["Host"].split(".")[0].encode()
         kind = name.split(b"-")[0].decode()
         if self.path == "/" or kind in ("rules", "zeros", "noise") or self.path == "/robots.txt":
-            body, coding = self.made.get((name, self.path)) or self.body_of(kind, name)
+            body, coding = self.body_of(kind, name)
         elif kind == "sitemaps" and self.path.startswith("/map"):
             body, coding = self.body_of(kind, name)
         else:
