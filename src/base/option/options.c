@@ -841,7 +841,7 @@ static void options_ini_read(IniFile *file, FILE *stream)
     }
     options_ini_flush(file);
     free(text);
-    if (ferror(stream) && file->result == RESULT_OK) {
+    if (feof(stream) == 0 && file->result == RESULT_OK) { /* it failed, or had no memory */
         file->result = RESULT_IO;
     }
 }

@@ -50,6 +50,7 @@ static bool text_is_old(const ForgetTargets *targets, const LogText *time)
         return false;
     }
     (void)wall_format_iso(targets->before, text);
+    /* ISO times order as text; 19 is up to the seconds, without the fraction and the zone. */
     return strncmp(time->bytes, text, time->length < strlen(text) - 1 ? time->length : 19) < 0;
 }
 
@@ -128,6 +129,8 @@ static Result text_copy(ForgetTexts *texts, const char *name, FILE *in, FILE *ou
         buffer_reset(&text);
         if (is_log) {
             rc = text_log_line(texts->targets, line, length, &text, &changed);
+            /* Tombstones stay, those of regular expressions as well, which name it: they keep it
+             * from coming back. */
         } else if (!denials_is_tomb(line) && forget_is_named(texts->targets, line, length)) {
             changed = true;
         } else {
@@ -139,7 +142,7 @@ static Result text_copy(ForgetTexts *texts, const char *name, FILE *in, FILE *ou
             rc = result_of_errno(errno);
         }
     }
-    if (rc == RESULT_OK && ferror(in) != 0) {
+    if (rc == RESULT_OK && feof(in) == 0) { /* it failed, or had no memory */
         rc = RESULT_IO;
     }
     free(line);
@@ -153,6 +156,7 @@ static bool text_is_text(FILE *in)
     char bytes[LOOK_BYTES];
     size_t n = fread(bytes, 1, sizeof bytes, in);
     rewind(in);
+    /* gzip, Zstandard, ZIP: these may hold no zero byte in their first 4 KiB. */
     return memchr(bytes, '\0', n) == NULL && !(n > 1 && memcmp(bytes, "\x1f\x8b", 2) == 0) &&
            !(n > 3 && memcmp(bytes, "\x28\xb5\x2f\xfd", 4) == 0) &&
            !(n > 3 && memcmp(bytes, "PK\3\4", 4) == 0);
@@ -187,6 +191,7 @@ static Result text_file(ForgetTexts *texts, const char *name)
         rc = buffer_printf(&texts->names, "%s\n", name);
     }
     (void)fclose(in);
+    /* A copy in which nothing changed is not moved, and goes with the folder `new`. */
     if (rc == RESULT_OK && lines > 0) {
         texts->files++;
         texts->lines += lines;
@@ -210,6 +215,7 @@ static Result text_visit(void *texts, const char *name)
 
 static Result forget_texts(ForgetTexts *texts)
 {
+    /* crawl.pending repeats lines of crawl.log that forget_prepare has settled by now. */
     Result rc = file_walk(texts->directory, text_visit, texts);
     return rc == RESULT_OK ? buffer_append_string(texts->actions, "drop\tcrawl.pending\n") : rc;
 }
@@ -228,6 +234,7 @@ static bool forget_has(const char *directory, const char *name)
 
 bool forget_order_is_due(const char *directory)
 {
+    /* READY alone: it was killed when ORDER had gone, and forget_apply finishes. */
     return forget_has(directory, ORDER) || forget_has(directory, READY);
 }
 
@@ -262,6 +269,8 @@ Result forget_order_write(ForgetOrder *forget)
         rc = forget_put_file(forget->directory, ORDER, &text, &forget->error);
     }
     if (rc == RESULT_OK) {
+        /* The folder's own name, too: an order that was confirmed must be found after a power
+         * cut. */
         rc = warc_files_sync_directory(forget->directory);
     }
     buffer_destroy(&text);
@@ -289,6 +298,7 @@ Result forget_order_bury(ForgetOrder *forget, bool again)
             rc = denial_list_remove(&list, buffer_string(&rule));
         } else if (rc == RESULT_OK) {
             rc = denial_list_add(&list, buffer_string(&rule), wall_format_iso(wall_now(), time));
+            /* Buried by the run that was killed. */
             rc = rc == RESULT_EXISTS ? RESULT_OK : rc;
         }
         if (rc == RESULT_NOT_FOUND) {
@@ -366,6 +376,7 @@ static Result forget_drain_journal(PageDB *db)
 {
     bool done = false;
     Result rc = RESULT_OK;
+    /* In pieces, so that no transaction grows with the journal. */
     while (rc == RESULT_OK && !done) {
         MDB_txn *txn = NULL;
         HostRows *hosts = NULL;
@@ -410,6 +421,7 @@ static Result forget_prepare(ForgetOrder *forget)
         (void)buffer_printf(&forget->error, "%s: %s", forget->directory,
                             db == NULL ? "no memory" : error_message(db->error));
     }
+    /* Without that table nothing was ever crawled: then there is no log and no sieve to settle. */
     if (rc == RESULT_OK && mdb_dbi_open(txn, "crawl", 0, &crawl) == 0) {
         rc = ingest_kept_read(txn, crawl, KEPT_LOG_SERIAL, &serial);
         if (rc == RESULT_OK) {
@@ -422,6 +434,7 @@ static Result forget_prepare(ForgetOrder *forget)
     if (rc == RESULT_OK) {
         rc = forget_settle_warc(forget, txn);
     }
+    /* The reader ends first, or it would keep the journal's pages from being used again. */
     page_db_txn_abort(db, txn);
     if (rc == RESULT_OK && journal_rows(page_db_journal(db)) > 0) {
         rc = forget_drain_journal(db);
@@ -435,6 +448,7 @@ static Result forget_prepare(ForgetOrder *forget)
 /* Copies of the database that were made while it ran hold it, too. */
 static Result forget_checkpoints(ForgetOrder *forget)
 {
+    /* Dropped whole, not written anew: the next one is made from the database that is. */
     DIR *dir = opendir(forget->directory);
     const struct dirent *entry = NULL;
     Result rc = RESULT_OK;
@@ -475,6 +489,7 @@ static Result forget_write(ForgetOrder *forget)
     Path staging, mdb, warc;
     WarcEnd end = {.file = 0};
     Buffer *error = &forget->error;
+    /* What a killed run has written is not trusted: the order may be another one. */
     file_remove(file_path(&staging, "%s/" STAGING, forget->directory));
     if (mkdir(staging.text, 0700) != 0) {
         return forget_fail(error, staging.text);
@@ -497,6 +512,8 @@ static Result forget_write(ForgetOrder *forget)
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     if (rc == RESULT_OK) {
+        /* The archive before the rows, which get the places that records have moved to; the
+         * database is moved behind them, since it names the files that must be there. */
         rc = forget_archive(&archive, &end, &forget->actions, error);
     }
     if (rc == RESULT_OK) {
@@ -617,6 +634,8 @@ Result forget_order_run(ForgetOrder *forget)
     if (forget_has(forget->directory, READY)) {
         return forget_apply(forget);
     }
+    /* As it is on the disk, not as this process was given it: two may have been told different
+     * things. */
     Buffer text = {.limit = BUFFER_NO_LIMIT};
     forget_targets_destroy(&forget->targets);
     Path path;
