@@ -62,6 +62,8 @@ static void parsing_robots_files(Parser *parser, ParsedPage *page)
         return;
     }
     robots_reader_init(&reader, text, length);
+    /* Counted when they are found, not by lines: a robots.txt of 500 KiB may name thousands of
+     * them. */
     for (unsigned n = 0; n < ROBOTS_FILES_MOST && robots_reader_next(&reader, &line);) {
         if (line.kind == ROBOTS_LINE_FILE && url_parse(&parser->target, &parser->source, line.value,
                                                        line.value_length) == RESULT_OK) {
@@ -84,6 +86,8 @@ static bool looks_like_feed(const HttpContentType *type, const Buffer *body)
     for (size_t i = 0; i < sizeof types / sizeof *types && !may_be; i++) {
         may_be = http_header_is_type(type, types[i]);
     }
+    /* The type alone says too little: HTML and XML are most of the web, and servers name feeds
+     * wrongly. */
     const char *text = buffer_string(body);
     text += strspn(text, " \t\r\n\f\xef\xbb\xbf");
     size_t before = (size_t)(text - buffer_string(body));
@@ -95,6 +99,7 @@ static bool parsing_sitemap_expected(const Parser *parser, const ParsedPage *pag
                                      const HttpContentType *type)
 {
     const FetchRequest *request = &page->fetch->request;
+    /* A seed may be a sitemap, or redirect to one. */
     bool may_lead_to_it =
         parser->config->scope_sitemaps || request->depth <= 1; /* a seed's redirect */
     return page->fetch->answer.status >= 200 && page->fetch->answer.status < 300 &&
@@ -117,6 +122,8 @@ static bool on_entry(void *context, const SitemapEntry *entry)
         parsing_links_refuse(reading->parser, reading->page, entry->url->href, entry->url->length,
                              REFUSED_DEPTH);
     } else {
+        /* The link may be refused, or be known from this page: only a new one gets the entry's
+         * hints. */
         size_t before = reading->parser->n_kept;
         parsing_links_add(reading->parser, reading->page, entry->url, LINK_SITEMAP,
                           parsing_sitemap_score_of(reading, entry));
@@ -145,6 +152,7 @@ static bool parsing_sitemap_read(Parser *parser, const ParsedPage *page)
                           .url_length = strlen(fetch->request.url)};
     SitemapReport report = {.kind = SITEMAP_UNKNOWN};
     Result rc = sitemap_parse(parser->sitemap, &input, on_entry, &reading, &report);
+    /* Found as a sitemap, and a page all the same: then it is read as a page. */
     if (report.kind == SITEMAP_UNKNOWN) {
         return false;
     }
@@ -166,6 +174,7 @@ static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const 
 {
     HttpField field = parsing_html_coding(parser, header);
     const Buffer *raw = &fetch->answer.body;
+    /* One huge page must not keep its memory for the rest of the crawl. */
     buffer_trim(&parser->unpacked, (size_t)parser->config->fetch_max_body);
     parser->unpacked.limit = fetch->request.max_body;
     if (parser->unpacked.limit == 0) { /* what was fetched by nobody, such as an imported answer */
@@ -173,6 +182,7 @@ static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const 
             (size_t)(fetch->request.hop == 'S' ? parser->config->fetch_max_sitemap
                                                : parser->config->fetch_max_body);
     }
+    /* A plain body is used where it lies. */
     if (raw->length <= parser->unpacked.limit && decode_is_plain(field.value, field.value_length)) {
         parser->body = raw;
         return DECODE_OK;
@@ -186,6 +196,7 @@ static bool looks_like_sheet(const Parser *parser, const ParsedPage *page,
                              const HttpContentType *type)
 {
     size_t length = strlen(page->fetch->request.url);
+    /* A type that is given counts; without one the name does, of what was found as embedded. */
     return parser->config->scope_embeds &&
            (http_header_is_type(type, "text/css") ||
             (type->type_length == 0 && page->fetch->request.hop == 'E' && length > 4 &&
@@ -199,9 +210,10 @@ static bool looks_like_sheet(const Parser *parser, const ParsedPage *page,
  *   hashes, wall, usage       of these bytes; refused_hooks may get HOOK_STORE
  *   parser_ask_filters        refused_hooks is complete: parse, follow, store
  *   store_page                the answer's bytes as they came; archive.group, or NULL
- *   parse_answer              links go to parser->kept (parsing_links.h) and parser->found; only
- * for a final result score_page                the rules may ask for all of that describe_page
- * beside the records: needs parser->found, so it comes last
+ *   parse_answer              for a final result only: links go to parser->kept
+ *                             (parsing_links.h) and parser->found
+ *   score_page                the rules may ask for all of that
+ *   describe_page             beside the records: needs parser->found, so it comes last
  *
  * Everything in the arena, `kept` and `found` included, ends with parsing_links_forget: what a page
  * takes along has been copied by then (parsing_links_copy). */
@@ -233,6 +245,7 @@ static void describe_page(Parser *parser, ParsedPage *page)
     }
     const Page *found = parser->has_found ? &parser->found : NULL;
     more = parser->n_kept == 0 ? NULL : arena_alloc(&parser->arena, parser->n_kept * sizeof *more);
+    /* Links of the header, and of what is no page, are not in `found`: they are told beside it. */
     for (size_t i = 0; i < parser->n_kept && more != NULL; i++) {
         if (!parser->kept[i].in_page) {
             more[n_more++] = parser->kept[i].link;
@@ -273,6 +286,7 @@ static void score_page(Parser *parser, ParsedPage *page, const char *content_typ
         }
         page->verdict.score = score_rules_find(rules, &input, parser->scratch);
     }
+    /* The question leaves the thread with the page; without memory nobody is asked about it. */
     if (parser->has_text && page_question_wanted(parser->config) != QUESTION_NONE) {
         buffer_reset(&parser->question);
         Result rc = page_question(&parser->question, page_question_wanted(parser->config),
@@ -290,6 +304,7 @@ static void parser_ask_filters(Parser *parser, ParsedPage *page, const char *con
 {
     static const FilterHook hooks[] = {HOOK_PARSE, HOOK_FOLLOW, HOOK_STORE};
     const Filters *filters = parser->filters;
+    /* The digest and the rest cost more than this look, and as a rule there are no filters. */
     bool asked = false;
     for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
         asked = asked || filters->of[hooks[i]] != NULL;
@@ -327,6 +342,7 @@ static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *hea
     bool is_sitemap = parsing_sitemap_expected(parser, page, type) &&
                       (page->verdict.refused_hooks & 1u << HOOK_FOLLOW) == 0 &&
                       parsing_sitemap_read(parser, page);
+    /* An error page leads nowhere: its links are those of the site's frame. */
     if (is_sitemap || status < 200 || status >= 300) {
         return;
     }
@@ -343,6 +359,8 @@ static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *hea
                                   .content_type = content_type,
                                   .url = url,
                                   .url_length = strlen(url)};
+            /* Whatever is wrong with the page, there is some text of it; without memory there is
+             * none. */
             parser->has_text =
                 visible_read(parser->visible, &input, &parser->text) != RESULT_MEMORY;
         }
@@ -357,9 +375,11 @@ static void parse_answer(Parser *parser, ParsedPage *page, const HttpHeader *hea
                                                                : sizeof page->about.mime - 1;
     for (size_t i = 0; i < n; i++) {
         char c = type->type[i];
+        /* It goes into crawl.log and statistics, whose columns blanks and controls would break. */
         page->about.mime[i] = c > ' ' && c < 0x7f ? ascii_lower(c) : '?';
     }
     page->about.mime[n] = '\0';
+    /* As of the answer's end, when its age began to count here, not of the request. */
     const FetchResult *fetch = page->fetch;
     int64_t took_s = mono_ms_between(fetch->cost.start, fetch->cost.end) / 1000;
     page->about.freshness = http_freshness_of(header, wall_seconds(fetch->cost.wall_start) + took_s,
@@ -417,6 +437,7 @@ static void load_spool(const Parser *parser, FetchResult *fetch)
     (void)body_spool_read(&answer->spool, 0, answer->body.data, size, &n);
     answer->body.length = n;
     answer->body.data[n] = '\0';
+    /* The gate counts this memory from now on, and holds the fetchers back when it is too much. */
     ByteShare *share = &fetch->cost.share;
     if (share->gate != NULL) {
         byte_gate_move(share, share->gate, share->bytes + answer->body.capacity);
@@ -434,6 +455,7 @@ static void note_usage(Parser *parser, ParsedPage *page, const HttpHeader *heade
     if (body->length > 0 && http_header_is_page(type, body->data, body->length)) {
         usage = usage_join(usage, usage_of_html(body->data, body->length, NULL));
     }
+    /* Only behind all joins: a licence that one place names may be one that another has read. */
     usage = usage_settle(usage);
     FetchAnswer *answer = &page->fetch->answer;
     HttpField price;
@@ -461,6 +483,8 @@ static void parser_take_page(Parser *parser, ParsedPage *page)
 {
     FetchResult *fetch = page->fetch;
     HttpHeader header;
+    /* No answer, or one that cannot be taken apart: the archive gets it as it is, and nothing
+     * more. */
     if (fetch->answer.status < 100 ||
         http_header_parse(&header, buffer_string(&fetch->answer.header),
                           fetch->answer.header.length) != RESULT_OK) {
@@ -495,6 +519,8 @@ static void parser_take_page(Parser *parser, ParsedPage *page)
     store_page(parser, page);
     if (fetch_result_settles(fetch)) {
         parsed_page_take_validators(page, &header);
+        /* A body beyond the limit is told of last: long_page.h may read it to its end all the
+         * same. */
         if (parser->decoded != DECODE_LIMIT) {
             parsing_html_note_decoding(fetch, parser->decoded);
         }
@@ -534,6 +560,7 @@ static void parser_take_rendered(Parser *parser, ParsedPage *page)
         return;
     }
     if (!fetch->rendering->is_last) {
+        /* Scripts and data are taken for the browser's sake, whatever scope.embeds says. */
         parser->takes_requisites = true;
         parser_take_list(parser, page, fetch->rendering->lacks, LINK_SCRIPT);
         parser->takes_requisites = false;
@@ -585,6 +612,8 @@ static void parse_page(Parser *parser, ParsedPage *page)
     case FETCHED_NOTHING:
         return;
     }
+    /* The page goes on without its links rather than not at all: its result must leave the
+     * schedule. */
     if (parsing_links_copy(parser, page) != RESULT_OK) {
         LOG_ERROR("parse", "links lost for lack of memory", "url=%s n=%zu",
                   page->fetch->request.url, parser->n_kept);

@@ -53,6 +53,7 @@ static void node_join_refuse(NodeJoin *join, const char *format, ...)
 static void go_to(NodeJoin *join, JoinStep step, MonoTime now)
 {
     join->step = step;
+    /* Answers to what was asked before are nobody's from here on (node_join_take). */
     join->token = 0;
     join->next = now;
 }
@@ -63,6 +64,8 @@ static void node_join_doubt(NodeJoin *join, MonoTime now)
     if (join->step != JOIN_REFUSED || join->stale_ms == 0) {
         return;
     }
+    /* From the first refusal on: a right one stays the same until then, and is told a little
+     * later. */
     join->doubted = join->doubted.ns == 0 ? now : join->doubted;
     if (mono_before(now, mono_add_ms(join->doubted, join->stale_ms))) {
         join->from = 0;
@@ -72,6 +75,8 @@ static void node_join_doubt(NodeJoin *join, MonoTime now)
 
 void node_join_up(NodeJoin *join, MonoTime now)
 {
+    /* From the table again: while the connection was away everything may have changed, and the
+     * answers under way are lost. What is on disk (identity, `recorded`) stays. */
     if (join->step != JOIN_DONE && join->step != JOIN_REFUSED) {
         go_to(join, JOIN_TABLE, now);
     }
@@ -101,6 +106,8 @@ static void node_join_ask_former(NodeJoin *join)
 static void put_claim(NodeJoin *join)
 {
     ClusterTable table = {.epoch = 0};
+    /* A copy, since ours is only what the server has once it says so; the revision makes it a
+     * change of the table that was looked at, or nothing. */
     if (cluster_table_copy(&table, &join->table) == RESULT_OK &&
         cluster_table_claim(&table, join->identity.self) == RESULT_OK &&
         cluster_table_write(&table, node_link_blank(join->link)) == RESULT_OK) {
@@ -139,6 +146,7 @@ static void ask_others(NodeJoin *join)
             continue;
         }
         WireWriter writer = node_link_question(join->link, NODE_ASK_STATUS);
+        /* A question that could not be sent is not waited for. */
         join->asked += node_link_ask(join->link, &writer, (uint16_t)i, token) == RESULT_OK;
     }
 }
@@ -166,6 +174,7 @@ static bool is_exempt(const Edicts *edicts, const char *line, size_t length, con
         free(copy);
         return false;
     }
+    /* Whether the other side has a line of this option at all, whatever its value. */
     while (!known && others != NULL) {
         known = strncmp(others, name, (size_t)(equals - name) + 3) == 0;
         others = strchr(others, '\n');
@@ -203,6 +212,8 @@ static bool settings_differ(const NodeJoin *join, const Edicts *edicts, const ch
     const char *all_theirs = join->theirs == NULL ? "" : join->theirs;
     *ours = settings_of(join->settings);
     *theirs = settings_of(all_theirs);
+    /* Both sides write their options in the order of the one table, so they can be walked in step
+     * once the exempt lines are left out. */
     for (;;) {
         size_t a = next_setting(edicts, ours, all_theirs);
         size_t b = next_setting(edicts, theirs, join->settings);
@@ -222,6 +233,8 @@ static void refuse_settings(NodeJoin *join)
     const char *ours = NULL;
     const char *theirs = NULL;
     Edicts none = {.n = 0};
+    /* Without edicts, so what is shown may be a line that an edict explains. Each is cut at 150
+     * bytes, as both have to fit into `why`. */
     if (!settings_differ(join, &none, &ours, &theirs)) { /* so the first lines do */
         ours = join->settings;
         theirs = join->theirs;
@@ -246,6 +259,7 @@ static bool is_begun(const NodeIdentity *identity)
 static uint16_t find_free(const NodeJoin *join)
 {
     for (uint32_t i = join->from; i < join->table.n_agents; i++) {
+        /* A life is given by `ragno cluster`, and claimed by the directory that lives it. */
         if (join->table.agents[i].claimed < join->table.agents[i].life) {
             return (uint16_t)i;
         }
@@ -272,6 +286,8 @@ static void node_join_choose(NodeJoin *join, MonoTime now)
     NodeIdentity *identity = &join->identity;
     (void)node_join_begin_anew(
         join, memcmp(identity->uuid, join->table.uuid, sizeof identity->uuid) != 0);
+    /* Begun, and killed before it knew whether it became the agent: it tries for the same one
+     * again, since its record may be there. */
     bool begun = is_begun(identity) && identity->self < join->table.n_agents &&
                  memcmp(identity->uuid, join->table.uuid, sizeof identity->uuid) == 0;
     if (!identity->known && !begun) {
@@ -287,6 +303,7 @@ static void node_join_choose(NodeJoin *join, MonoTime now)
         }
         memcpy(identity->uuid, join->table.uuid, sizeof identity->uuid);
     }
+    /* From now on messages carry who we are going to be, and of which cluster. */
     join->link->head.from = identity->self;
     memcpy(join->link->head.uuid, join->table.uuid, sizeof join->link->head.uuid);
     go_to(join, JOIN_RECORD, now);
@@ -298,6 +315,8 @@ static void go_on_to_claim(NodeJoin *join, MonoTime now)
     const ClusterAgent *agent = &join->table.agents[join->identity.self];
     NodeIdentity *identity = &join->identity;
     join->recorded = true;
+    /* To JOIN_SAVE for the second time: that the record is there is written down before the claim.
+     * A process that dies behind the claim finds its own token, and is no stranger to it. */
     if (identity->token !=
         identity->next_token) { /* nobody else can say so, if the record is lost */
         identity->token = identity->next_token;
@@ -310,6 +329,8 @@ static void go_on_to_claim(NodeJoin *join, MonoTime now)
         go_to(join, JOIN_CLAIM, now);
         return;
     }
+    /* Only who is heard counts as running: from here on no other agent can change the settings
+     * unseen, which is why they are looked at once more. */
     join->heard = node_link_listen(join->link) == RESULT_OK;
     go_to(join, join->heard ? JOIN_SETTINGS : JOIN_TABLE,
           join->heard ? now : mono_add_ms(now, ANSWER_MS));
@@ -333,6 +354,8 @@ static void node_join_take_table(NodeJoin *join, const TransportEvent *event, Mo
                     ? RESULT_NOT_FOUND
                     : cluster_table_read(&join->table, event->bytes, event->length);
     join->table_revision = event->revision;
+    /* The epoch only grows. A table behind the one that we have committed by is a server's old
+     * backup. */
     bool older = rc == RESULT_OK && join->table.epoch < join->ours->epoch;
     if (join->ours->epoch > 0 && (rc == RESULT_NOT_FOUND || rc == RESULT_DAMAGED || older)) {
         put_ours(join);
@@ -364,6 +387,8 @@ static bool may_begin(const NodeJoin *join, const MemberRecord *record)
 {
     const NodeIdentity *identity = &join->identity;
     const ClusterAgent *agent = &join->table.agents[identity->self];
+    /* A record of this life: somebody has begun it. Only by a token of ours is it this
+     * directory. */
     if (record != NULL && record->life >= agent->life) {
         return is_begun(identity) && member_is_token_of(identity, record->token);
     }
@@ -379,6 +404,8 @@ static void choose_another(NodeJoin *join, MonoTime now)
                          (unsigned)identity->self);
         return;
     }
+    /* Never back: those before were taken when they were looked at, and this ends at the last
+     * agent. */
     join->from = identity->self + 1u;
     identity->next_token = identity->token = identity->tried = 0;
     node_join_choose(join, now);
@@ -422,6 +449,7 @@ static void node_join_judge(NodeJoin *join, const MemberRecord *record, MonoTime
         node_join_refuse(join, "the cluster has no agent %u", (unsigned)identity->self);
         return;
     }
+    /* Our process may have died between record and disk; the record is the later word. */
     if (record != NULL && record->life == life) {
         identity->token = record->token; /* one of ours: its start was recorded */
     }
@@ -429,10 +457,12 @@ static void node_join_judge(NodeJoin *join, const MemberRecord *record, MonoTime
     bool stopped = record != NULL && record->state == MEMBER_STOPPED;
     bool is_over = record != NULL && (same_machine || stopped);
     join->alone = record == NULL ? is_new : is_over;
+    /* Tells the others which sessions are over for certain. */
     join->record.dead_below = 0;
     if (record != NULL) {
         join->record.dead_below = is_over ? record->session + 1 : record->dead_below;
     }
+    /* Incarnations count within a life. */
     if (identity->life != life) { /* new, or from a snapshot */
         identity->life = life;
         identity->incarnation = 0;
@@ -440,11 +470,15 @@ static void node_join_judge(NodeJoin *join, const MemberRecord *record, MonoTime
     if (record != NULL && !stopped) {
         memcpy(join->name, record->name, sizeof join->name);
     }
+    /* Not stopped by its own word: the server knows whether a process still listens to its
+     * subject. */
     go_to(join, record != NULL && !stopped ? JOIN_ALIVE : JOIN_SETTINGS, now);
 }
 
 static void node_join_take_former(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
+    /* Any answer refuses us; without one it is asked again, since a busy process is a running
+     * one. */
     if (event->kind == TRANSPORT_NOBODY) {
         go_to(join, JOIN_SETTINGS, now);
     } else if (event->kind == TRANSPORT_ANSWER) {
@@ -478,7 +512,10 @@ static void begin_save(NodeJoin *join)
         return;
     }
     identity->incarnation++;
+    /* Up to three tokens are ours: of the last start that was recorded, of the one before whose
+     * fate is not known, and of this one. */
     identity->tried = identity->next_token != identity->token ? identity->next_token : 0;
+    /* Odd, since 0 means none. */
     identity->next_token = hash_mix(join->luck + identity->incarnation) | 1;
     record->life = identity->life;
     record->incarnation = identity->incarnation;
@@ -491,6 +528,7 @@ static void begin_save(NodeJoin *join)
 /* Before our start is recorded, and again when others hear of us: only then do they hold. */
 static void agree(NodeJoin *join, MonoTime now)
 {
+    /* First pass: JOIN_SAVE, JOIN_PUT, JOIN_CLAIM. Second pass: JOIN_HOLD, JOIN_DONE. */
     if (join->heard) {
         go_to(join, JOIN_HOLD, now);
     } else {
@@ -508,6 +546,7 @@ static void take_settings(NodeJoin *join, const TransportEvent *event, MonoTime 
     }
     free(join->theirs);
     join->theirs = event->revision == 0 ? NULL : strdup(event->bytes);
+    /* node_link_speak chooses the version of messages, ours or the one before. */
     join->may_follow = join->theirs != NULL && node_link_speak(join->link, join->theirs);
     if (event->revision == 0) {
         go_to(join, JOIN_OTHERS, now);
@@ -523,6 +562,7 @@ static void take_edicts(NodeJoin *join, const TransportEvent *event, MonoTime no
     const char *ours = NULL;
     const char *theirs = NULL;
     Edicts edicts = {.n = 0};
+    /* Edicts of a cluster of the same name that was there before are not ours. */
     bool good = event->revision > 0 &&
                 edicts_read(&edicts, event->bytes, event->length) == RESULT_OK &&
                 memcmp(edicts.uuid, join->table.uuid, sizeof edicts.uuid) == 0;
@@ -530,6 +570,8 @@ static void take_edicts(NodeJoin *join, const TransportEvent *event, MonoTime no
         edicts_destroy(&edicts);
     }
     join->may_follow = join->may_follow && !settings_differ(join, &edicts, &ours, &theirs);
+    /* Of the version before: it is taken up only while somebody speaks it (JOIN_OTHERS); alone, we
+     * bring our own. */
     if (join->may_follow && join->link->wire == NODE_WIRE) {
         agree(join, now);
     } else {
@@ -574,6 +616,8 @@ static void follow_others(NodeJoin *join, MonoTime now)
 
 static void no_others(NodeJoin *join, MonoTime now)
 {
+    /* The server itself has said of each that nobody listens: only then may settings be
+     * replaced. */
     if (join->silent == join->asked) {
         go_to(join, JOIN_PUT_SETTINGS, now);
     } else {
@@ -597,6 +641,8 @@ static void take_held(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
     if (event->kind == TRANSPORT_STORED) {
         join->settings_revision = event->revision;
+        /* The revision that was held is ours: who looked before us has failed, or fails, with a
+         * conflict. */
         join->step = JOIN_DONE;
         join->next = MONO_NEVER;
     } else if (event->kind == TRANSPORT_CONFLICT) {
@@ -639,12 +685,15 @@ static const struct {
 void node_join_work(NodeJoin *join, MonoTime now)
 {
     char key[32];
+    /* In JOIN_OTHERS the time is up instead of tried again: whoever has not answered may be
+     * slow. */
     bool is_late = join->step == JOIN_OTHERS && join->token != 0;
     const char *look = steps[join->step].look;
     if (mono_before(now, join->next) || !join->link->up) {
         return;
     }
     int64_t patience_ms = join->step == JOIN_OTHERS ? OTHERS_MS : ANSWER_MS;
+    /* Steps that somebody else ends (the connection, the directory) are not repeated. */
     join->next = steps[join->step].take == NULL ? MONO_NEVER : mono_add_ms(now, patience_ms);
     if (look != NULL) {
         member_key(join->identity.self, key);

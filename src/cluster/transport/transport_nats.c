@@ -44,6 +44,8 @@ static natsStatus set_tls(const NatsLibrary *library, natsOptions *setup,
                           const TransportNatsOptions *options)
 {
     natsStatus status = NATS_OK;
+    /* The first address decides for all: where one is to be encrypted, none gets the login in the
+     * clear. */
     if (strncmp(options->url, "tls://", 6) == 0) {
         status = library->natsOptions_SetSecure(setup, true);
     }
@@ -59,6 +61,8 @@ static natsStatus set_tls(const NatsLibrary *library, natsOptions *setup,
 
 static natsStatus set_patience(const NatsLibrary *library, natsOptions *setup)
 {
+    /* For ever (-1), each half second, with a jitter so that a hundred agents do not come back at
+     * once. SendAsap: a message is not held back for the next. */
     bool good = library->natsOptions_SetMaxReconnect(setup, -1) == NATS_OK &&
                 library->natsOptions_SetReconnectWait(setup, RECONNECT_MS) == NATS_OK &&
                 library->natsOptions_SetReconnectJitter(setup, 100, 100) == NATS_OK &&
@@ -74,6 +78,7 @@ static natsStatus set_patience(const NatsLibrary *library, natsOptions *setup)
 static Result transport_complain(const NatsLibrary *library, natsStatus status, const char *what,
                                  Buffer *error)
 {
+    /* The library's last error is this thread's, and mostly says more than the status. */
     const char *why = library->nats_GetLastError(NULL);
     (void)buffer_printf(error, "%s: %s", what,
                         why != NULL && *why != '\0' ? why : library->natsStatus_GetText(status));
@@ -98,6 +103,7 @@ static Result transport_setup(const NatsLibrary *library, natsOptions **setup,
     if (status != NATS_OK) {
         return transport_complain(library, status, "cluster.url", error);
     }
+    /* Which options the words name is the point: the operator has to know which one to mend. */
     status = set_tls(library, *setup, options);
     if (status != NATS_OK) {
         return transport_complain(library, status, "cluster.tls_authority, cluster.tls_certificate",
@@ -123,6 +129,7 @@ static Result transport_result(natsStatus status)
         return RESULT_LIMIT;
     case NATS_NO_MEMORY:
         return RESULT_MEMORY;
+    /* Whatever else goes wrong with a send is repeated by the caller when it is up again. */
     default:
         return RESULT_CLOSED;
     }
@@ -134,6 +141,8 @@ static Result transport_result(natsStatus status)
 #define BUCKET_EXPECTED      "Nats-Expected-Last-Subject-Sequence"
 
 /* As other programs make buckets, so that their tools show it. */
+/* max_msgs_per_subject 1 makes a stream a key-value store. deny_delete and discard "new" keep a
+ * full server from dropping a record: it refuses the put instead. Nothing ages. */
 #define BUCKET_CONFIG                                                                              \
     "{\"name\":\"KV_ragno_%s\",\"subjects\":[\"$KV.ragno_%s.>\"],\"retention\":\"limits\","        \
     "\"storage\":\"file\",\"discard\":\"new\",\"max_msgs_per_subject\":1,\"max_consumers\":-1,"    \
@@ -164,6 +173,8 @@ const char *transport_nats_key(const char *crawl, const char *subject)
  */
 static const char *bucket_find(const char *text, const char *name)
 {
+    /* No parser of JSON: the answers are the server's own, short, and what users write stands in
+     * base64. */
     const char *place = strstr(text, name);
     return place == NULL ? NULL : place + strlen(name) + strspn(place + strlen(name), " ");
 }
@@ -178,6 +189,7 @@ static uint64_t bucket_number(const char *text, const char *name)
 static const char *bucket_string(const char *text, const char *name, size_t *length)
 {
     const char *place = bucket_find(text, name);
+    /* A string with an escape is not whole, and is not taken: base64 has none. */
     *length = place == NULL || *place != '"' ? 0 : strcspn(place + 1, "\"\\");
     bool whole = place != NULL && *place == '"' && place[1 + *length] == '"';
     return whole ? place + 1 : NULL;
@@ -208,11 +220,13 @@ static TransportEvent *bucket_refused(const char *text, uint64_t token)
 static TransportEvent *bucket_fault(const char *text, uint64_t token, bool *missing)
 {
     switch (bucket_number(text, "\"err_code\":")) {
+    /* Revision 0 and no bytes: the key is not there. A put that expects 0 makes it. */
     case BUCKET_NO_MESSAGE:
         return transport_event_new(TRANSPORT_VALUE, token, NULL, NULL, "", 0);
     case BUCKET_NO_STREAM:
         *missing = true;
         return transport_event_said(TRANSPORT_FAILED, token, NULL, 0);
+    /* Somebody else was first: the caller looks again (transport.h). */
     case BUCKET_WRONG_REVISION:
         return transport_event_said(TRANSPORT_CONFLICT, token, NULL, 0);
     case BUCKET_NAME_IN_USE: /* with other settings, because an operator made it: as good */
@@ -231,11 +245,13 @@ TransportEvent *transport_nats_stored(const char *text, uint64_t token, bool *mi
     if (strstr(text, "\"error\":") != NULL) {
         return bucket_fault(text, token, missing);
     }
+    /* The bucket was made: nobody has asked for that, and the look that missed it is repeated. */
     if (strstr(text, "\"config\":") != NULL) {
         return NULL;
     }
     uint64_t revision = bucket_number(text, "\"seq\":");
     const char *data = bucket_string(text, "\"data\":", &length);
+    /* A look answers with the whole message, a put with its sequence only. */
     bool looked = strstr(text, "\"message\":") != NULL;
     if (revision == 0 ||
         (data != NULL && base64_read(&value, data, length, BASE64_STANDARD) != RESULT_OK)) {
@@ -289,6 +305,8 @@ static void transport_nats_tell(TransportNats *nats, TransportEvent *event)
     if (event == NULL) {
         return;
     }
+    /* Told once, and again only after the store has worked in between: looks are repeated every two
+     * seconds. */
     if (event->kind == TRANSPORT_VALUE) {
         atomic_store(&nats->told, false);
     } else if (event->kind == TRANSPORT_FAILED && event->text != NULL &&
@@ -310,6 +328,8 @@ static void tell_kind(TransportNats *nats, TransportEventKind kind, uint64_t tok
 static void make_reply(const TransportNats *nats, char kind, uint64_t token,
                        char reply[REPLY_BYTES])
 {
+    /* INBOX.KIND.TOKEN: what came back is known by its subject alone, so nothing is remembered
+     * here. */
     (void)snprintf(reply, REPLY_BYTES, "%s.%c.%016llx", nats->inbox, kind,
                    (unsigned long long)token);
 }
@@ -342,6 +362,8 @@ static void transport_nats_take_stored(TransportNats *nats, uint64_t token, cons
     if (missing) {
         (void)snprintf(request, sizeof request, BUCKET_CONFIG, nats->crawl, nats->crawl,
                        nats->replicas);
+        /* Token 0 is nobody's. Two agents may make it at once: the second hears that the name is in
+         * use. */
         (void)nats_ask_stream(nats, "CREATE", request, 0);
     }
 }
@@ -375,6 +397,7 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
     const char *key = is_answer ? NULL : transport_nats_key(nats->crawl, subject);
     (void)connection;
     (void)subscription;
+    /* The sink's owner may be on its way out already. */
     if (atomic_load(&nats->closing)) {
         library->natsMsg_Destroy(message);
         return;
@@ -387,6 +410,8 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
                                                 library->natsMsg_GetReply(message),
                                                 library->natsMsg_GetData(message),
                                                 (size_t)library->natsMsg_GetDataLength(message)));
+        /* Behind the inbox stand a dot, the kind, a dot, the token. Anything shorter is not ours.
+         */
     } else if (strlen(subject) > head + 3) {
         transport_nats_take_answer(nats, subject[head + 1], strtoull(subject + head + 3, NULL, 16),
                                    message);
@@ -408,6 +433,7 @@ static void on_down(natsConnection *connection, void *context)
 {
     TransportNats *nats = context;
     (void)connection;
+    /* Only a change is an event: the library may say so twice. */
     if (atomic_exchange(&nats->up, false) && !atomic_load(&nats->closing)) {
         tell_kind(nats, TRANSPORT_DOWN, 0, NULL);
     }
@@ -452,6 +478,7 @@ static void count_open(TransportNats *nats, size_t more, size_t fewer)
     mutex_lock(&nats->mutex);
     nats->open += more;
     nats->open -= fewer;
+    /* transport_nats_close waits for 0. */
     condition_broadcast(&nats->changed);
     mutex_unlock(&nats->mutex);
 }
@@ -482,6 +509,8 @@ static Result transport_nats_subscribe(TransportNats *nats, const char *subject)
 static Result do_listen(void *state, const char *subject)
 {
     TransportNats *nats = state;
+    /* Answers and changes were subscribed to at the start: the third is the node's own subject,
+     * which a repeated join asks for once more. */
     return nats->n_listening == LISTENS_MOST ? RESULT_OK : transport_nats_subscribe(nats, subject);
 }
 
@@ -489,6 +518,8 @@ static Result do_request(void *state, const char *subject, const void *bytes, si
                          uint64_t token)
 {
     const TransportNats *nats = state;
+    /* Without this the library would keep what is sent while it is down, and send it when it is
+     * back: answers to questions that nobody asks any more. */
     return !atomic_load(&nats->up)
                ? RESULT_CLOSED
                : transport_result(nats_ask(nats, subject, bytes, length, KIND_REQUEST, token));
@@ -532,6 +563,8 @@ static Result do_put(void *state, const char *key, const void *bytes, size_t len
     natsStatus status = library->natsMsg_Create(&message, subject, reply, bytes, (int)length);
     if (status == NATS_OK) {
         (void)snprintf(number, sizeof number, "%llu", (unsigned long long)expected);
+        /* The server compares and stores in one step: of two puts that saw the same revision one
+         * fails. */
         status = library->natsMsgHeader_Set(message, BUCKET_EXPECTED, number);
     }
     if (status == NATS_OK) {
@@ -574,6 +607,7 @@ static Result subscribe(TransportNats *nats)
     library->natsInbox_Destroy(inbox);
     (void)snprintf(subject, sizeof subject, "%s.>", nats->inbox);
     rc = transport_nats_subscribe(nats, subject);
+    /* All keys: a change of any is heard by who must look at it (TRANSPORT_CHANGED). */
     bucket_subject(nats->crawl, ">", subject);
     return rc == RESULT_OK ? transport_nats_subscribe(nats, subject) : rc;
 }
@@ -582,6 +616,7 @@ static Result subscribe(TransportNats *nats)
 static Result transport_nats_connect_to(TransportNats *nats, Buffer *error)
 {
     natsStatus status = nats->library->natsConnection_Connect(&nats->connection, nats->options);
+    /* No server yet is no error: on_up is called when there is one. */
     bool later = status == NATS_NOT_YET_CONNECTED;
     if (status != NATS_OK && !later) {
         nats->connection = NULL;
@@ -648,6 +683,9 @@ void transport_nats_close(TransportNats *nats)
         return;
     }
     const NatsLibrary *library = nats->library;
+    /* From here on no event leaves. What was sent is flushed first, as a goodbye must arrive; then
+     * on_closed and each on_complete are waited for, CLOSE_MS at most: a library that hangs must
+     * not hold the crawl's end. */
     atomic_store(&nats->closing, true);
     if (nats->connection != NULL) {
         if (atomic_load(&nats->up)) {

@@ -21,9 +21,11 @@ static void *checkpoint_main(void *argument)
     thread_step("copying the database");
     (void)file_path(&target, "%s/crawl.mdb", checkpoint->draft.text);
     checkpoint->code = lmdb_env_copy(checkpoint->env, target.text, 0);
+    /* Whole copies alone have a name without .new: who sees one may use it. */
     if (checkpoint->code == 0 && rename(checkpoint->draft.text, checkpoint->path.text) != 0) {
         checkpoint->code = errno;
     }
+    /* Last, since the main thread joins when it sees it, and reads the rest. */
     atomic_store(&checkpoint->is_done, true);
     checkpoint->ring(checkpoint->context);
     return NULL;
@@ -97,6 +99,7 @@ void checkpoint_stop(Checkpoint *checkpoint)
     Buffer ignored;
     if (checkpoint->runs) {
         buffer_init(&ignored, BUFFER_NO_LIMIT);
+        /* A copy cannot be broken off; the crawl's end waits for it. */
         thread_join(&checkpoint->thread);
         atomic_store(&checkpoint->is_done, true);
         (void)checkpoint_end(checkpoint, &rc, &ignored);
@@ -134,6 +137,8 @@ static void network_look_at(NetworkSide *side, bool out, MonoTime since, const c
         int64_t ms = mono_ms_between(side->since, now);
         LOG_WARN("agent", "our own network is back", "reason=network what=\"%s\" after_ms=%lld",
                  what, (long long)ms);
+        /* By the wall clock, which hosts' records have; how long it was is measured by the clock
+         * that nobody sets, so a clock that was set in the outage does not matter. */
         RevivalOrder order = {.since_ms = wall.us / 1000 - ms - MARGIN_MS,
                               .classes = our_classes()};
         if (parts_revive(parts, &order) != RESULT_OK) {
@@ -156,11 +161,14 @@ static unsigned network_look(NetworkLook *look, AgentParts *parts, MonoTime now,
     network_look_at(&look->gateway, is_gateways, gateway.since,
                     "one answer comes from unrelated hosts: a gateway, proxy or portal of ours",
                     parts, now, wall);
+    /* Not beside a gateway's: one outage, one word in the log, one revival. */
     network_look_at(&look->transfers, transfers.state == OUTAGE_OUT && !is_gateways,
                     transfers.since, "no address answers any more", parts, now, wall);
     network_look_at(&look->names, names.outage == OUTAGE_OUT, names.outage_since,
                     "name servers are silent, or say that no name exists any more", parts, now,
                     wall);
+    /* Names alone pause nothing: hosts whose address is known go on. Behind a gateway the crawl
+     * goes on now and then (`tries`), to find out whether that has gone. */
     return look->transfers.out || (is_gateways && !tries) ? PAUSE_NETWORK : 0u;
 }
 
@@ -184,7 +192,10 @@ static void network_look_recheck(NetworkLook *look, AgentParts *parts, MonoTime 
     if (recheck_ms == 0 || mono_before(now, look->next_recheck)) {
         return;
     }
+    /* A quarter of the time: a name is late by that much at most. Bounded, since each look walks
+     * all hosts that are set aside. */
     int64_t step_ms = bounds_int64(recheck_ms / 4, RECHECK_LEAST_MS, RECHECK_MOST_MS);
+    /* Not at the start, when everything that is due is asked for anyhow. */
     if (look->next_recheck.ns != 0 && stats_get(&parts->stats.hosts_parked) > 0) {
         (void)network_look_ask_again(parts, wall.us / 1000);
     }
@@ -206,6 +217,7 @@ static bool network_look_once_more(NetworkLook *look, AgentParts *parts)
 /* Says in the log when the system's clock was set. */
 static void network_look_at_clock(NetworkLook *look, MonoTime now, WallTime wall)
 {
+    /* What the two clocks differ by, sleep left out, changes only when one of them is set. */
     int64_t clock_us = wall.us - (now.ns + clock_asleep_ns()) / 1000;
     int64_t step_us = clock_us - look->clock_us;
     if (look->clock_us != 0 && (step_us > CLOCK_STEP_US || step_us < -CLOCK_STEP_US)) {
@@ -260,6 +272,7 @@ static void begin_stop(Helm *helm, int status, const char *why, const char *who,
     LOG_INFO("agent", "stopping", "reason=\"%s\"%s%s", why, who == NULL ? "" : " ",
              who == NULL ? "" : who);
     monitor_set_state(helm->monitor, STATE_STOPPING);
+    /* Last: everything that is asked for during the drain sees `stopping`. */
     parts_drain(helm->parts);
 }
 
@@ -275,6 +288,8 @@ static bool is_by_signal(const char *who)
 
 static void force(Helm *helm, const char *who)
 {
+    /* Only of a stop that was asked for. A limit's or a failure's end has its own status, and its
+     * grace. */
     if (helm->status == EXIT_SIGNAL && !helm->forced) {
         helm->forced = true;
         helm->status = EXIT_FORCED;
@@ -315,6 +330,7 @@ void helm_erase(Helm *helm, MonoTime time, const char *who)
     helm->erase_time = time;
     LOG_INFO("agent", "an erasure is asked for", "links_waiting=%llu %s",
              (unsigned long long)stats_get(&helm->parts->stats.sieve_pending), who);
+    /* Links that wait in bucket files cannot be erased there: the sieve looks them up first. */
     atomic_store(&helm->parts->sieve.flush, true);
     ingest_wake(helm->parts->ingest);
 }
@@ -325,6 +341,8 @@ Result helm_erase_by(Helm *helm, const char *order, MonoTime time, const char *w
     Buffer before = {.limit = BUFFER_NO_LIMIT};
     const char *directory = helm->parts->store->directory;
     Result rc = file_read(file_path(&path, "%s/" ERASURE_ORDER, directory), &before);
+    /* Another order is being carried out; the same one may come twice, as from a console and a
+     * cluster. */
     if (rc == RESULT_OK && strcmp(buffer_string(&before), order) != 0) {
         rc = RESULT_LOCKED;
     } else if (rc == RESULT_NOT_FOUND) {
@@ -357,6 +375,7 @@ static void helm_check_retention(Helm *helm)
     Path path;
     WallTime oldest;
     const char *log = helm->options->crawl_log;
+    /* Before the look: an error, too, is looked at again tomorrow, not at each tick. */
     helm->day = day;
     Result rc = crawl_log_oldest(
         log != NULL ? log : file_path(&path, "%s/crawl.log", helm->options->directory), &oldest);
@@ -371,6 +390,7 @@ static void helm_check_erasure(Helm *helm, MonoTime now)
         return; /* it cannot start anew */
     }
     helm_check_retention(helm);
+    /* EXIT_FINISHED is not what the caller sees: *erase makes the process erase and start anew. */
     if (helm->erases && !helm->stopping && !mono_before(now, helm->erase_time) &&
         stats_get(&helm->parts->stats.sieve_pending) == 0) {
         *helm->options->erase = true;
@@ -393,6 +413,7 @@ bool helm_pause(Helm *helm, bool held, const char *who)
 /* The disk's part of the reasons to pause, told when it changes. */
 static unsigned helm_look_at_disk(Helm *helm)
 {
+    /* Nearly full by measure, or full by a write that failed (`stuck`), wherever its file is. */
     unsigned low =
         monitor_disk_low(helm->monitor) || atomic_load(&helm->parts->stuck) ? PAUSE_DISK : 0u;
     if (low != (helm->parts->pauses & PAUSE_DISK) && !helm->stopping) {
@@ -488,6 +509,8 @@ static void helm_check_cluster(Helm *helm, bool finished, MonoTime now)
 {
     ClusterPart *cluster = helm->parts->cluster;
     EndVerdict verdict = (EndVerdict)atomic_load(&cluster->verdict);
+    /* What the cluster thread tells others about us (situation): this agent alone never ends the
+     * crawl. */
     atomic_store(&cluster->settled, finished);
     atomic_store(&cluster->tail, !mono_before(now, tail_end(helm)));
     if (cluster_part_state(cluster) == NODE_OUT && !helm->stopping) {
@@ -578,6 +601,7 @@ void helm_tick(Helm *helm, MonoTime now)
 {
     unsigned reasons =
         helm_look_at_disk(helm) | look_at_cluster(helm) | (helm->held ? PAUSE_OPERATOR : 0u);
+    /* A stopping crawl asks for nothing, so that silence says nothing about the network. */
     if (!helm->stopping) {
         WallTime wall = wall_now();
         network_look_at_clock(&helm->network, now, wall);
@@ -621,6 +645,8 @@ MonoTime helm_next(const Helm *helm, MonoTime now)
 {
     int64_t of_run = helm->options->config->crawl_max_duration;
     int64_t of_all = helm->options->config->crawl_max_total_duration;
+    /* The times at which helm_tick would do something by itself; all other changes ring
+     * (wires_ring). */
     MonoTime next = tail_end(helm);
     if (helm->parts->cluster != NULL && !mono_before(now, next)) {
         next = MONO_NEVER; /* it has been told */

@@ -38,6 +38,7 @@ static BFSchedulerError bf_open_schedule(BFScheduler *sch)
     if (code != bf_scheduler_error_ok) {
         return code;
     }
+    /* In a write transaction: the first opening makes the two tables. */
     Result rc = schedule_open_named(&sch->state->schedule, txn, BF_SCHEDULE_NAME, &options);
     if (rc == RESULT_OK) {
         code = bf_commit(sch, txn);
@@ -65,6 +66,8 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
     if (sch == NULL) {
         return bf_scheduler_error_invalid;
     }
+    /* From here on *sch holds the error of whatever fails, as the seed API wants it; the caller
+     * deletes it. */
     BFScheduler *s = *sch = calloc(1, sizeof *s);
     if (s == NULL) {
         return bf_scheduler_error_memory;
@@ -90,10 +93,13 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
         return bf_fail(s, bf_scheduler_error_invalid,
                        "bf_scheduler_new: db is NULL, or was not opened");
     }
+    /* One for each PageDB: two fronts would hand out the same page, and neither would hear of the
+     * other's commits. */
     if (atomic_exchange(&db->store->has_best_first, true)) {
         return bf_fail(s, bf_scheduler_error_locked,
                        "bf_scheduler_new: another BFScheduler works on this PageDB");
     }
+    /* Only now may bf_scheduler_delete give the claim back: it may be another object's. */
     s->state->is_claimed = true;
     BFSchedulerError code = bf_open_schedule(s);
     if (code != bf_scheduler_error_ok) {
@@ -109,6 +115,8 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
 static void bf_empty_schedule(BFScheduler *sch)
 {
     MDB_txn *txn = NULL;
+    /* persist = 0 promises an empty schedule to the next opening; what fails here leaves a full
+     * one, which harms nobody. */
     if (bf_begin(sch, &txn) != bf_scheduler_error_ok) {
         return;
     }
@@ -126,6 +134,7 @@ void bf_scheduler_delete(BFScheduler *sch)
         return;
     }
     if (sch->state != NULL) {
+        /* The thread first: it uses all that goes below. */
         (void)bf_scheduler_update_stop(sch);
         if (!sch->persist && sch->state->schedule != NULL) {
             bf_empty_schedule(sch);
@@ -179,6 +188,8 @@ BFSchedulerError bf_scheduler_set_max_domain_crawl_rate(BFScheduler *sch, float 
     if (rc != RESULT_OK) {
         return bf_fail_result(sch, rc, "bf_scheduler_set_max_domain_crawl_rate: not a number");
     }
+    /* The front keeps the rates by itself; PageDB's temperature of domains is what the documented
+     * library shows beside it. */
     int tracked = page_db_error_ok;
     if (max_hard_crawl_rate > 0.0f || max_soft_crawl_rate > 0.0f) {
         tracked = (int)page_db_set_domain_temp(sch->page_db, BF_DOMAIN_TEMP_N, BF_DOMAIN_TEMP_S);
@@ -200,6 +211,7 @@ void bf_scheduler_set_update_interval(BFScheduler *sch, time_t value)
     if (sch != NULL) {
         mutex_lock(&sch->state->mutex);
         sch->state->interval_s = value;
+        /* The thread may be asleep by the old interval. */
         condition_broadcast(&sch->state->wake);
         mutex_unlock(&sch->state->mutex);
     }
@@ -217,6 +229,7 @@ BFSchedulerError bf_scheduler_counts(BFScheduler *sch, BFSchedulerCounts *counts
     counts->requested = bf_front_leases(sch->state->front);
     counts->loaded_hosts = bf_front_hosts(sch->state->front);
     mutex_unlock(&sch->state->mutex);
+    /* Two looks, not one moment: a commit in between is in `scheduled` and not in `requested`. */
     MDB_txn *txn = NULL;
     int rc = page_db_txn_begin(sch->page_db, true, &txn);
     if (rc != page_db_error_ok) {
@@ -252,6 +265,7 @@ static bool bf_score_by_add(BFBatch *batch, const PageRef *page, const CrawledPa
                             float *score)
 {
     const Scorer *scorer = batch->sch->scorer;
+    /* Once for each crawled page, not for each of its links. */
     if (batch->parent_hash == 0 && parent != NULL) {
         batch->parent_hash = page_db_hash(parent->url);
     }
@@ -267,17 +281,23 @@ static bool bf_score_by_add(BFBatch *batch, const PageRef *page, const CrawledPa
 static int bf_on_discovered(void *context, const PageRef *page, PageState *state)
 {
     BFBatch *batch = context;
+    /* Known, but not scheduled: bf_scheduler_reload looks at the depth of its time again. */
     if (batch->max_depth != 0 && page->depth > batch->max_depth) {
         return page_db_error_ok;
     }
+    /* An order keeps the index in what the level leaves of 64 bits. */
     if (page->index > bf_order_index(UINT64_MAX)) {
         return page_db_error_internal;
     }
     /* The level byte of a page that was discovered just now. */
     const Scorer *scorer = batch->sch->scorer;
+    /* page_db_write tells of a page, then of what it discovered: so the last crawled one is the
+     * parent. */
     const CrawledPage *parent = batch->n_crawled == 0 ? NULL : batch->pages[batch->n_crawled - 1];
     float score = 0.0f;
     bool is_scored = false;
+    /* estimate knows the link and costs little. add is the documented way, which gets a
+     * PageInfo. */
     if (scorer->estimate != NULL) {
         ScorerLink link = {.parent = page->linked_from,
                            .n_links = parent == NULL ? 0 : crawled_page_n_links(parent),
@@ -287,6 +307,7 @@ static int bf_on_discovered(void *context, const PageRef *page, PageState *state
     } else if (scorer->add != NULL) {
         is_scored = bf_score_by_add(batch, page, parent, &score);
     }
+    /* A scorer that has no opinion leaves it to the link, as if there were no scorer. */
     state->level = is_scored ? bf_scored_level(batch->sch, score)
                              : bf_link_level(batch->sch->state, page->score);
     BFOrder order = bf_entry(batch->sch->state, state->level, page->score, page->index);
@@ -303,6 +324,8 @@ static int bf_on_crawled(void *context, const PageRef *before, const PageRef *af
     batch->n_crawled++;
     batch->parent_hash = 0;
     *level = PAGE_DB_NO_LEVEL;
+    /* Without a level it was never scheduled, or requested without leases: nothing is to be taken
+     * out, but the front is to hear of the visit. */
     if (before->level != PAGE_DB_NO_LEVEL) {
         order = bf_entry(batch->sch->state, before->level, before->score, before->index);
         from = bf_order_level(order);
@@ -329,6 +352,7 @@ static void bf_tell_front_locked(BFSchedulerState *state, const BFChanges *chang
         if (c->from != SCHEDULE_NO_LEVEL) {
             bf_front_withdraw(state->front, c->host, bf_order(c->from, c->index));
         }
+        /* A page that we handed out was counted then: its host's rate must not count it twice. */
         if (!was_leased) {
             bf_front_visit(state->front, c->host, now_s);
         }
@@ -342,6 +366,7 @@ static BFSchedulerError bf_try_add(BFBatch *batch, const PageWrite *writes)
     BFSchedulerState *state = sch->state;
     const PageSink sink = {
         .context = batch, .discovered = bf_on_discovered, .crawled = bf_on_crawled};
+    /* A second try is told everything again by the sink. */
     batch->changes.n = 0;
     batch->n_crawled = 0;
     MDB_txn *txn = NULL;
@@ -395,6 +420,7 @@ BFSchedulerError bf_scheduler_add_batch(BFScheduler *sch, const CrawledPage *con
         .sch = sch, .pages = pages, .n_pages = n_pages, .max_depth = sch->max_crawl_depth};
     mutex_unlock(&sch->state->mutex);
     BFSchedulerError code = bf_try_add(&batch, writes);
+    /* Growing needs that no transaction is open, so it cannot be done within a try. */
     while (code == bf_scheduler_error_full && page_db_grow(sch->page_db) == page_db_error_ok) {
         code = bf_try_add(&batch, writes);
     }
@@ -468,10 +494,12 @@ static Result bf_request_take_some(BFScheduler *sch, PageReader *reader, double 
         BFTaken *t = &taken[n_taken];
         rc = bf_front_take(front, reader->txn, now_s, &t->host, &t->order);
         if (rc == RESULT_OK) {
+            /* Only a prefetch. Of a page that is not there the last pass leaves out the URL. */
             page_reader_begin(reader, bf_order_index(t->order));
             n_taken++;
         }
     }
+    /* Nothing more is to be had now: what was taken before it is handed out all the same. */
     if (rc == RESULT_NOT_FOUND) {
         rc = RESULT_OK;
     }
@@ -511,6 +539,8 @@ static Result bf_request_take(BFScheduler *sch, size_t n_pages, PageRequest *req
         }
         page_reader_release(sch->page_db->store, reader);
     }
+    /* Without leases the page leaves the schedule with this request: the front need not remember
+     * it. */
     for (size_t i = 0; !sch->leases && i < handed->n; i++) {
         (void)bf_front_end_lease(front, bf_order_index(handed->items[i].index));
     }
@@ -529,6 +559,7 @@ static Result bf_request_remove(BFScheduler *sch, MDB_txn *txn, BFChanges *hande
                            sch->page_db->store->journal);
     for (size_t i = 0; i < handed->n; i++) {
         const ScheduleChange *c = &handed->items[i];
+        /* A record that cannot be changed is found by the editor's end: errors stick there. */
         (void)bf_relevel(sch, &infos, bf_order_index(c->index), bf_order(c->from, c->index),
                          PAGE_DB_NO_LEVEL);
     }
@@ -553,6 +584,8 @@ static BFSchedulerError bf_request_take_out(BFScheduler *sch, size_t n_pages, Pa
     if (rc == RESULT_OK && handed->n > 0) {
         rc = bf_request_remove(sch, txn, handed);
     }
+    /* Nothing to be had is no reason to commit: requests of an empty schedule would write each
+     * time. */
     if (rc != RESULT_OK || handed->n == 0) {
         mutex_lock(&sch->state->mutex);
         if (rc != RESULT_OK) {
@@ -562,6 +595,8 @@ static BFSchedulerError bf_request_take_out(BFScheduler *sch, size_t n_pages, Pa
         bf_abort(sch, txn);
         return bf_fail_result(sch, rc, "bf_scheduler_request: the schedule is not written");
     }
+    /* URLs leave this function only behind the commit. When it fails the pages are still scheduled,
+     * and the front must find them again. */
     code = bf_commit(sch, txn);
     if (code != bf_scheduler_error_ok) {
         bf_front_clear(sch->state->front);
@@ -587,6 +622,8 @@ BFSchedulerError bf_scheduler_request(BFScheduler *sch, size_t n_pages, PageRequ
         }
         handed.n = 0;
         page_request_delete(*request);
+        /* A bound on the first guess only: who asks for a million need not have room for them at
+         * once. */
         *request = page_request_new(n_pages < 1024 ? n_pages : 1024);
         if (*request == NULL) {
             code = bf_fail(sch, bf_scheduler_error_memory, "bf_scheduler_request: out of memory");
@@ -616,9 +653,11 @@ static uint8_t bf_wanted_level(const BFScheduler *sch, const PageRef *page)
     if (page->n_crawls > 0 || (sch->max_crawl_depth != 0 && page->depth > sch->max_crawl_depth)) {
         return PAGE_DB_NO_LEVEL;
     }
+    /* It is scheduled, or leased: its level stays, so that entries keep their place. */
     if (page->level != PAGE_DB_NO_LEVEL) {
         return page->level;
     }
+    /* A score of 0 is a page that the scorer has not computed yet. */
     bool is_scored = scorer->get != NULL &&
                      scorer->get(scorer->state, page->index, &old, &score) == 0 && score > 0.0f;
     return is_scored ? bf_scored_level(sch, score) : bf_link_level(sch->state, page->score);
@@ -633,11 +672,14 @@ static Result bf_reload_page(BFScheduler *sch, MDB_txn *txn, PageRef *page)
     ScheduleChange changes[2];
     size_t n = 0;
     page->level = level;
+    /* Its entry is found by the level that its record had: taken out first, put in anew below. */
     if (before != PAGE_DB_NO_LEVEL && level != before) {
         BFOrder order = bf_entry(state, before, page->score, page->index);
         changes[n++] = schedule_move(page->host, bf_order_level(order), SCHEDULE_NO_LEVEL,
                                      bf_order_value(order));
     }
+    /* Also when nothing changed: an entry that is there is put again, and stays; one that was lost
+     * comes back. */
     if (level != PAGE_DB_NO_LEVEL) {
         BFOrder order = bf_entry(state, level, page->score, page->index);
         changes[n++] = schedule_move(page->host, SCHEDULE_NO_LEVEL, bf_order_level(order),
@@ -679,6 +721,7 @@ static BFSchedulerError bf_reload_some(BFScheduler *sch, uint64_t *first, bool *
         return bf_fail_result(sch, rc, "bf_scheduler_reload: the schedule cannot be written");
     }
     code = bf_commit(sch, txn);
+    /* Told by forgetting: the front reads the schedule anew, instead of 4096 changes one by one. */
     bf_front_clear(sch->state->front);
     bf_end(sch->state);
     if (code == bf_scheduler_error_ok) {
@@ -693,6 +736,7 @@ BFSchedulerError bf_scheduler_reload(BFScheduler *sch)
     uint64_t first = 0;
     bool is_end = false;
     BFSchedulerError code = sch == NULL ? bf_scheduler_error_invalid : bf_scheduler_error_ok;
+    /* Piece by piece, so that adds and requests get their turns, and a full map costs one piece. */
     while (code == bf_scheduler_error_ok && !is_end) {
         code = bf_reload_some(sch, &first, &is_end);
         if (code == bf_scheduler_error_full && page_db_grow(sch->page_db) == page_db_error_ok) {

@@ -45,6 +45,8 @@ static Result sources_add(DedupSources *sources, const char *path)
         free(copy);
         return rc;
     }
+    /* The time to the nanosecond: a file that was written anew within the second, at the same size,
+     * is another one. */
     return buffer_printf(&sources->stamps, "%s\t%lld\t%lld.%09ld\n", path, (long long)info.st_size,
                          (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
 }
@@ -76,6 +78,7 @@ static Result sources_add_word(DedupSources *sources, const char *word, Buffer *
     if (!S_ISDIR(info.st_mode)) {
         return sources_add(sources, word);
     }
+    /* A crawl of ours has its indices in DIR/warc; any other folder is taken as it is. */
     SourceFolder folder = {sources, file_path(&warc, "%s/warc", word)};
     folder.path = file_exists(folder.path) ? folder.path : word;
     Result rc = file_walk(folder.path, sources_add_index, &folder);
@@ -101,12 +104,15 @@ static Result dedup_sources_find(DedupSources *sources, const char *words, Buffe
     if (copy == NULL) {
         return RESULT_MEMORY;
     }
+    /* The format is the first stamp: files of an earlier program do not match, and are made
+     * anew. */
     Result rc = buffer_append(&sources->stamps, FORMAT, strlen(FORMAT));
     for (char *word = strtok_r(copy, " \t,", &rest); rc == RESULT_OK && word != NULL;
          word = strtok_r(NULL, " \t,", &rest)) {
         rc = sources_add_word(sources, word, error);
     }
     free(copy);
+    /* The first capture of a payload counts, so the order must not be that of a readdir. */
     if (sources->n > 0) {
         qsort(sources->paths, sources->n, sizeof *sources->paths, sources_compare);
     }
@@ -128,6 +134,8 @@ static Result reading_take_line(DedupReading *reading, const char *line, size_t 
 {
     CdxjEntry entry;
     length -= length > 0 && line[length - 1] == '\r' ? 1 : 0;
+    /* Headers of pywb, and lines of plain CDX: counted, since a file that has nothing else is
+     * refused. */
     if (cdxj_parse(warc_bytes(line, length), &reading->scratch, &entry) != RESULT_OK) {
         reading->others++;
         return RESULT_OK;
@@ -142,6 +150,8 @@ static Result reading_lines(DedupReading *reading, ForeignStream *stream)
     const char *bytes = NULL;
     while (rc == RESULT_OK) {
         bytes = foreign_stream_bytes(stream, &length);
+        /* A line ends within what is filled, or more is filled: LINE_BYTES, the stream's window,
+         * bounds it. */
         const char *lf = memchr(bytes, '\n', length);
         if (lf == NULL) {
             /* More bytes of the stream. RESULT_NOT_FOUND: there are none. */
@@ -153,6 +163,7 @@ static Result reading_lines(DedupReading *reading, ForeignStream *stream)
         rc = reading_take_line(reading, bytes, (size_t)(lf - bytes));
         foreign_stream_take(stream, (size_t)(lf - bytes) + 1);
     }
+    /* The last line may lack its end. */
     if (rc == RESULT_NOT_FOUND) {
         rc = length == 0 ? RESULT_OK : reading_take_line(reading, bytes, length);
     }
@@ -174,11 +185,13 @@ static Result reading_take_entry(void *context, const ZipMember *entry)
 {
     DedupReading *reading = context;
     size_t n = entry->name_length;
+    /* .idx is an index of the index, whose lines repeat some of the others. */
     if (n < 8 || memcmp(entry->name, "indexes/", 8) != 0 ||
         memmem(entry->name, n, ".idx", 4) != NULL || memmem(entry->name, n, ".cdx", 4) == NULL) {
         return RESULT_OK;
     }
     reading->indices++;
+    /* Compressed by ZIP it could not be read from a place in the file: WACZ forbids it. */
     return entry->is_stored ? reading_part(reading, entry->offset, entry->size) : RESULT_INVALID;
 }
 
@@ -186,6 +199,7 @@ static Result reading_wacz(DedupReading *reading)
 {
     const char *bytes = NULL;
     uint64_t length = 0;
+    /* Mapped, since a ZIP file is read from its end. Only its directory is touched. */
     Result rc = file_map(AT_FDCWD, reading->path, &bytes, &length);
     if (rc == RESULT_OK) {
         rc = zip_members_walk(bytes, length, reading_take_entry, reading);
@@ -212,6 +226,8 @@ static Result dedup_source_read(const char *path,
 
 /* ---- the index ---- */
 
+/* 1024 buckets of an array of 32 KiB are the 32 MiB of dedup_index.h; then merging holds a 1 024th
+ * of all digests at a time. */
 #define BUCKETS      1024u
 #define ARRAY_BYTES  ((size_t)32 << 10)
 #define BUCKET_BYTES ((size_t)256 << 20) /* no bound: the generation ends with the sources */
@@ -273,6 +289,8 @@ _Static_assert(sizeof(DedupRecord) == 32, "no padding");
 static uint64_t dedup_key(const WarcDigest *digest)
 {
     uint64_t key = 0;
+    /* Big-endian, so that keys order as digests do. SHA-1 spreads them evenly, which the pages rely
+     * on. */
     for (size_t i = 0; i < sizeof key; i++) {
         key = key << 8 | digest->bytes[i];
     }
@@ -282,6 +300,8 @@ static uint64_t dedup_key(const WarcDigest *digest)
 /* The page in which a key is, or from which on; of 2^32 pages at most, which are 16 TiB. */
 static uint64_t dedup_page_of(uint64_t key, uint64_t n_pages)
 {
+    /* A multiplication instead of a search: the share of the key in all keys is the share of the
+     * page. */
     return (key >> 32) * n_pages >> 32;
 }
 
@@ -328,7 +348,10 @@ static Result entries_put(DrumRepository *repository, const DrumKey *key, DrumBy
     DedupEntries *entries = (DedupEntries *)repository;
     uint64_t page = dedup_page_of(key->number, entries->tail.n_pages);
     (void)is_new;
+    /* Set by the key that no longer fits; page <= n_written says that it belongs here, or
+     * before. */
     entries->page.overflows = entries->page.n == PAGE_ENTRIES && page <= entries->n_written;
+    /* Pages that no key falls into are written empty: places must follow from keys alone. */
     while (entries->n_written < page || entries->page.n == PAGE_ENTRIES) {
         Result rc = entries_end_page(entries);
         if (rc != RESULT_OK) {
@@ -344,6 +367,8 @@ static Result entries_put(DrumRepository *repository, const DrumKey *key, DrumBy
 
 static Result entries_commit(DrumRepository *repository, DrumProgress progress)
 {
+    /* Nothing is durable before entries_close: a build that is cut short is begun anew as a
+     * whole. */
     ((DedupEntries *)repository)->progress = progress;
     return RESULT_OK;
 }
@@ -377,10 +402,13 @@ static Result entries_close(DedupEntries *entries, const char *folder, const cha
 {
     Path generation;
     if (entries->drum != NULL) {
+        /* Known only now, and needed by the first put, which comes with the merge: counted before
+         * equal keys have met, so pages are rather too many than too few. */
         entries->tail.n_pages = drum_collected(entries->drum) / PAGE_EXPECTED + 1;
         if (rc == RESULT_OK) {
             rc = drum_synchronize(entries->drum); /* the generation becomes the run */
         }
+        /* Up to the last page that a key may point to, and the one that it may overflow into. */
         while (rc == RESULT_OK &&
                (entries->page.n > 0 || entries->n_written < entries->tail.n_pages)) {
             rc = entries_end_page(entries);
@@ -436,6 +464,7 @@ static Result dedup_build_payload(DedupBuild *build, const CdxjEntry *entry, Wal
         fwrite(entry->url.bytes, entry->url.length, 1, build->originals) != 1) {
         return result_of_errno(errno);
     }
+    /* By place, not by content: DRUM sorts 16 bytes for each capture, and URLs are written once. */
     Result rc = entries_add(&build->payloads, dedup_key(&record.digest), build->place);
     build->place += sizeof record + entry->url.length;
     build->captures++;
@@ -447,15 +476,18 @@ static Result dedup_build_take(void *context, const CdxjEntry *entry)
     DedupBuild *build = context;
     WallTime date;
     bool is_revisit = warc_bytes_are(entry->mime, "warc/revisit");
+    /* Also dns:, urn: and metadata records stand in indices. */
     if (entry->url.length < 5 || memcmp(entry->url.bytes, "http", 4) != 0 ||
         !warc_date_of_timestamp(entry->timestamp, &date)) {
         return RESULT_OK;
     }
     Result rc = RESULT_OK;
+    /* A revisit record says that the page was there and had not changed: as good as a 200. */
     if (date.us >= build->fresh_from && (is_revisit || entry->status == 200)) {
         rc = entries_add(&build->urls, dedup_url_key(entry->url.bytes, entry->url.length),
                          (uint64_t)date.us);
     }
+    /* It has no body of its own to refer to. */
     return rc != RESULT_OK || is_revisit ? rc : dedup_build_payload(build, entry, date);
 }
 
@@ -498,6 +530,8 @@ static Result dedup_build(const char *folder, const DedupSources *sources, int64
     for (size_t i = 0; rc == RESULT_OK && i < sources->n; i++) {
         rc = dedup_build_file(&build, sources->paths[i], error);
     }
+    /* Closed in any case, each with the first error: a half-made index has no `sources` and is made
+     * anew. */
     rc = entries_close(&build.payloads, folder, "payloads", rc);
     rc = entries_close(&build.urls, folder, "urls", rc);
     return file_close(build.originals, rc);
@@ -577,6 +611,7 @@ Result dedup_index_open(DedupIndex **out, const char *directory, const char *wor
     index->fresh_us = fresh_ms * 1000;
     Result rc = dedup_sources_find(&sources, words, error);
     if (rc == RESULT_OK && fresh_ms > 0) {
+        /* Another age needs other URLs, so it is a stamp, too. */
         rc = buffer_printf(&sources.stamps, "fresh\t%" PRId64 "\n", fresh_ms);
     }
     if (rc == RESULT_OK) {
@@ -624,6 +659,7 @@ uint64_t dedup_index_count(const DedupIndex *index)
 
 static Result dedup_find_place(const DedupTable *table, uint64_t key, uint64_t *place)
 {
+    /* 4 KiB of stack, so that any number of threads may ask. */
     DedupPage page = {.overflows = 1};
     const DedupEntry *entry = NULL;
     for (uint64_t i = dedup_page_of(key, table->tail.n_pages); entry == NULL && page.overflows;
@@ -654,6 +690,7 @@ Result dedup_index_find(DedupIndex *index, const WarcDigest *payload, WarcOrigin
     if (rc != RESULT_OK) {
         return rc;
     }
+    /* The key was the first 8 bytes only: of two payloads that begin alike one is in the index. */
     if (memcmp(&record.digest, payload, sizeof *payload) != 0) {
         return RESULT_NOT_FOUND;
     }
@@ -677,5 +714,6 @@ Result dedup_index_fresh(const DedupIndex *index, const char *url, size_t length
         return RESULT_NOT_FOUND;
     }
     Result rc = dedup_find_place(&index->urls, dedup_url_key(url, length), &date);
+    /* The index was built with the age of that time; meanwhile captures have grown older. */
     return rc == RESULT_OK && (int64_t)date < now.us - index->fresh_us ? RESULT_NOT_FOUND : rc;
 }
