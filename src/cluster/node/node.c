@@ -189,9 +189,9 @@ static void node_up(Node *node, uint64_t revision, MonoTime now)
     lease_holder_lose_all(node->leases.holder, now); /* something may have been ordered since */
 }
 
-/* In the order of who needs whom: the greeter before the courier, the link's table and members
- * before all. Each init leaves what its destroy accepts, so after RESULT_MEMORY, too, the desks are
- * to be ended (node_delete). */
+/* A desk comes behind those that it needs: the courier behind the greeter, all behind the link's
+ * table and members. Each init leaves what its destroy accepts, so after RESULT_MEMORY, too, the
+ * desks are to be ended (node_delete). */
 static Result node_open_desks(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
 {
     const NodeOptions *options = &node->options;

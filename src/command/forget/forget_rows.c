@@ -21,8 +21,9 @@
 
 /* ---- rows ---- */
 
-/* A table that is being copied. */
-/* What follows from what, in the order of rows_write_all:
+/* A table that is being copied.
+ *
+ * What follows from what, in the order of rows_write_all:
  *
  *   1. tables     row by row, in order, appended; what is forgotten is left out or changed
  *   2. outbox     the rest of blocks that named something forgotten, behind those that stayed

@@ -351,8 +351,8 @@ static void forget_batch(ImportStore *import)
     map_destroy(&import->urls);
 }
 
-/* In the order of who writes to whom: the parsing threads end before their queue goes, the writer
- * before the archive and the tables that it writes. */
+/* A part ends before what it writes to: the parsing threads before their queue, the writer
+ * before the archive and the tables. */
 int import_store_close(ImportStore *import)
 {
     int status = import->failed || import->full ? EXIT_IO : 0;
@@ -605,9 +605,8 @@ static Result parse_all(ImportStore *import, ParsedPage **pages)
 }
 
 /* Commits parsed pages and deletes them, in one transaction, unless there are too many links for
- * one. */
-/* ingest_writer_commit returns nothing: what fails is told to note_failed and note_stuck, and the
- * caller asks `failed` and `full`. */
+ * one. ingest_writer_commit returns nothing: what fails is told to note_failed and note_stuck,
+ * and the caller asks `failed` and `full`. */
 static void import_store_write_all(ImportStore *import, ParsedPage **pages, size_t n)
 {
     size_t first = 0;

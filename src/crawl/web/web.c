@@ -232,8 +232,9 @@ struct Web {
     WebCrawl crawl; /* of libmicrohttpd's thread */
 };
 
-/* One request, from its first line to the end of its answer. */
-/*   head: web_take_request() makes it --body's pieces--> end: judged, answered or given to look
+/* One request, from its first line to the end of its answer.
+ *
+ *   head: web_take_request() makes it --body's pieces--> end: judged, answered or given to look
  *                                        '--> MHD_NO: no memory, the connection is closed
  *   asked: is_asked, the connection rests --resume()--> web_take_request() again, answered
  *   forget_request(), whatever became of it */
@@ -716,8 +717,8 @@ void web_close(Web *web)
 
 #define SEPARATORS ", \t"
 
-/* Bytes of a Host header without its port; 0: it is none. */
-/* "[::1]:8088" has colons in its name, so brackets end it. */
+/* Bytes of a Host header without its port; 0: it is none. "[::1]:8088" has colons in its name,
+ * so brackets end it. */
 static size_t name_length(const char *host)
 {
     if (*host == '[') {

@@ -232,11 +232,10 @@ static int64_t dns_answer_collect(const ResolverOptions *options, Name *name,
     return bounds_int64(ttl_ms, options->ttl_min_ms, options->ttl_max_ms);
 }
 
-/* Tells options->heard of an answer that is new. */
-/* The answer goes to the archive (warc.dns) when it is another than the last one that went there.
- * The order of its addresses and their time to live change with every answer of a name server that
- * shares out load, so the fingerprint leaves both out. An answer that could not be told is told the
- * next time. */
+/* Tells options->heard of an answer that is new. The answer goes to the archive (warc.dns) when
+ * it is another than the last one that went there. The order of its addresses and their time to
+ * live change with every answer of a name server that shares out load, so the fingerprint leaves
+ * both out. An answer that could not be told is told the next time. */
 static void dns_answer_tell(const ResolverOptions *options, Name *name,
                             const struct ares_addrinfo *answer)
 {
@@ -271,9 +270,8 @@ static void query_window_init(QueryWindow *window, size_t most)
     *window = (QueryWindow){.most = most, .size = most < WINDOW_FIRST ? most : WINDOW_FIRST};
 }
 
-/* Another bound. */
-/* At least the size with which a crawl begins, so that a bound that was very low and is raised need
- * not be climbed from there, one query a round. */
+/* Another bound. At least the size with which a crawl begins, so that a bound that was very low
+ * and is raised need not be climbed from there, one query a round. */
 static void query_window_bound(QueryWindow *window, size_t most)
 {
     size_t first = most < WINDOW_FIRST ? most : WINDOW_FIRST;

@@ -532,8 +532,8 @@ static void fetcher_serve(Fetcher *fetcher, const struct epoll_event *event)
     }
 }
 
-/* Whether the thread ends: it rests, and has nothing more to do. */
-/* A thread that rests ends here, with its inbox closed; what came in before is served first. */
+/* Whether the thread ends: it rests, and has nothing more to do. A thread that rests ends here,
+ * with its inbox closed; what came in before is served first. */
 static bool ends(Fetcher *fetcher)
 {
     bool is_idle = fetcher->pool.n_active == 0 && queue_count(&fetcher->inbox) == 0;

@@ -413,8 +413,8 @@ static DecodeStatus decode_plain(Decoding *d)
     return status;
 }
 
-/* So many bytes that a mark, and text, can be told; fewer only at the end of the body. A source may
- * give a byte at a time. */
+/* At least MAGIC_BYTES are there then, unless the body ends before. A source may give a byte at
+ * a time. */
 static void decode_fill(DecodeInput *in)
 {
     bool more = true;
