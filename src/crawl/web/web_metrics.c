@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "crawl/run/status.h"
 #include "crawl/run/status_fields.h"
 #include "logs/log_text.h"
 
@@ -98,7 +99,6 @@ static const Metric metrics[] = {STATUS_FIELDS(METRIC_ROW) STATUS_CONTINUOUS_FIE
 
 #define N_METRICS (sizeof metrics / sizeof *metrics)
 
-static const char *const states[] = {"running", "paused", "stopping", "stopped", "finished", NULL};
 static const char *const limits[] = {
     "politeness", "connections", "shares",    "dns",      "parser",  "writer",
     "disk",       "memory",      "bandwidth", "operator", "network", "seeds",
@@ -153,6 +153,10 @@ Result web_metrics(const char *json, Buffer *out)
     }
     web_metrics_put_head(out, "state", GAUGE,
                          "What the crawl is doing: 1 for the state that holds");
+    const char *states[] = {[STATE_FINISHED + 1] = NULL};
+    for (CrawlState state = STATE_RUNNING; state <= STATE_FINISHED; state++) {
+        states[state] = crawl_state_name(state);
+    }
     put_words(out, "state", "state", states, status_json_get(json, "state"));
     web_metrics_put_head(out, "limit", GAUGE, "What limits the crawl: 1 for what binds now");
     put_words(out, "limit", "limit", limits, status_json_get(json, "limit"));

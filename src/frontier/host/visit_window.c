@@ -7,6 +7,7 @@
 #include "base/core/bounds.h"
 #include "store/schedule/schedule_read.h"
 #include "base/thread/log.h"
+#include "base/memory/array.h"
 
 #define REFILL_BATCH 64u
 #define WINDOW_LEAST 4u
@@ -147,16 +148,6 @@ static Result choose_lower(Choice *choice, ScheduleItem after, size_t max)
     return rc;
 }
 
-static int by_level(const void *a, const void *b)
-{
-    const ScheduleItem *x = a;
-    const ScheduleItem *y = b;
-    if (x->level != y->level) {
-        return x->level < y->level ? -1 : 1;
-    }
-    return (x->index > y->index) - (x->index < y->index);
-}
-
 /* The window of a host, best level first: the head of its schedule, and with a weighted bias a
  * share of what comes later, so that its lower levels get their turns (visit_state.c). */
 static Result choose_window(Choice *choice, size_t max)
@@ -171,7 +162,8 @@ static Result choose_window(Choice *choice, size_t max)
     Result rc = visit_window_choose(choice, &after, false, max - lower, &is_end);
     if (rc == RESULT_OK && lower > 0 && !is_end) {
         rc = choose_lower(choice, after, lower);
-        qsort(choice->items, choice->n, sizeof *choice->items, by_level);
+        array_sort(choice->items, choice->n, sizeof *choice->items, ARRAY_KEY(ScheduleItem, level),
+                   ARRAY_KEY(ScheduleItem, index));
     }
     return rc;
 }

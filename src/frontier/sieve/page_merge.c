@@ -260,16 +260,6 @@ static int compare_moved(const void *a, const void *b)
     return (x->crawl > y->crawl) - (x->crawl < y->crawl);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    const PageNode *x = a;
-    const PageNode *y = b;
-    if (x->key.hash != y->key.hash) {
-        return (x->key.hash > y->key.hash) - (x->key.hash < y->key.hash);
-    }
-    return (x->key.print > y->key.print) - (x->key.print < y->key.print);
-}
-
 /* Whether a path to a deep page is better than the stored one. */
 static bool is_better(PageMerge *merge, const PageNode *node)
 {
@@ -310,7 +300,8 @@ Result page_merge_flush(PageMerge *merge)
         merge->moved[n++] = *node;
     }
     int rc = *failed;
-    qsort(merge->moved, n, sizeof *merge->moved, compare_keys);
+    array_sort(merge->moved, n, sizeof *merge->moved, ARRAY_KEY(PageNode, key.hash),
+               ARRAY_KEY(PageNode, key.print));
     page_sweep_restart(&merge->sweep);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         const PageNode *node = &merge->moved[i];

@@ -5,6 +5,7 @@
 
 #include "cluster/message/membership.h"
 #include "parse/host/authority.h"
+#include "base/memory/array.h"
 
 /* ---- Ingest options ---- */
 
@@ -610,13 +611,6 @@ Result batch_finish(Batch *batch)
     return batch->result;
 }
 
-static int batch_compare_hosts(const void *a, const void *b)
-{
-    uint32_t x = ((const CommitHost *)a)->host;
-    uint32_t y = ((const CommitHost *)b)->host;
-    return x < y ? -1 : x > y;
-}
-
 CommitNotice *batch_notice(const Batch *batch)
 {
     CommitNotice *notice = calloc(1, sizeof *notice);
@@ -653,6 +647,7 @@ CommitNotice *batch_notice(const Batch *batch)
         }
     }
     /* In the order in which they were named, they are asked for and loaded. */
-    qsort(notice->hosts, notice->n_hosts, sizeof *notice->hosts, batch_compare_hosts);
+    array_sort(notice->hosts, notice->n_hosts, sizeof *notice->hosts, ARRAY_KEY(CommitHost, host),
+               ARRAY_NO_KEY);
     return notice;
 }
