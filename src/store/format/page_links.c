@@ -483,6 +483,7 @@ static void open_tail(PageLinksWriter *w)
     (void)lmdb_rows_note(&w->rows, more < 0 ? MDB_CORRUPTED : 0);
     (void)lmdb_rows_note(&w->rows, w->tail.failed == RESULT_OK ? 0 : ENOMEM);
     w->open = w->rows.code == 0;
+    w->knows_last = w->open;
     w->stored = true;
     w->changed = false;
 }
@@ -515,6 +516,7 @@ static void page_links_append(PageLinksWriter *w, const LinksItem *fresh)
         w->stored = false;
     }
     w->last = fresh->index;
+    w->knows_last = true;
     w->changed = true;
     append_item(&w->tail, fresh, is_behind ? &before : NULL);
 }
@@ -537,10 +539,12 @@ void page_links_writer_put(PageLinksWriter *writer, uint64_t index, const uint8_
                            size_t length)
 {
     LinksItem fresh = {.index = index, .list = list, .length = length};
-    if (!writer->open) {
+    bool is_insert = writer->knows_last && index <= writer->last;
+    if (!writer->open && !is_insert) {
         open_tail(writer);
+        is_insert = writer->open && index <= writer->last;
     }
-    if (!writer->open || index > writer->last) {
+    if (!is_insert) {
         page_links_append(writer, &fresh);
         return;
     }

@@ -89,7 +89,8 @@ typedef struct PageLinksWriter {
     LmdbRows rows;
     Buffer tail;    /* the last record, while open */
     uint64_t first; /* its key */
-    uint64_t last;  /* the last page in it */
+    uint64_t last;  /* the last page of the table, once known: insertions do not change it */
+    bool knows_last;
     bool open;
     bool stored;  /* a previous state of it is in the table */
     bool changed; /* since it was opened */

@@ -152,11 +152,19 @@ static bool open_pack(PagePackEditor *e, uint64_t index)
 bool page_pack_editor_get(PagePackEditor *editor, uint64_t index, MDB_val *record)
 {
     size_t slot = index % PAGE_PACK_RECORDS;
+    if (editor->rows.code != 0) {
+        return false;
+    }
+    if (!editor->open || editor->key != index / PAGE_PACK_RECORDS) { /* a pack that is only read */
+        MDB_dbi dbi = mdb_cursor_dbi(editor->rows.cursor);
+        return lmdb_rows_note(&editor->rows,
+                              page_pack_find(editor->txn, dbi, editor->journal, index, record));
+    }
     if (lmdb_rows_note(&editor->rows,
                        journal_get(editor->journal, editor->txn, JOURNAL_PAGES, index, record))) {
         return true;
     }
-    if (!open_pack(editor, index) || slot >= editor->n) {
+    if (editor->rows.code != 0 || slot >= editor->n) {
         return false;
     }
     size_t start = slot == 0 ? 0 : editor->ends[slot - 1];

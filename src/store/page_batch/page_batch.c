@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
 #include "store/page_tables/page_hosts.h"
 
 /* ---- One page while a write transaction works on it ---- */
@@ -96,8 +97,9 @@ static PageRecord record_of(const PageNode *node)
                         .linked_hash = node->linked_hash};
 }
 
-void page_node_append(const PageNode *node, const PageCrawl *crawl, PagePackEditor *infos,
-                      Buffer *scratch)
+/* Its whole record, from the node alone, in scratch: false when there was no memory for it. */
+static bool page_node_compose(const PageNode *node, const PageCrawl *crawl, PagePackEditor *infos,
+                              Buffer *scratch, MDB_val *value)
 {
     PageUrl parts;
     page_url_split(node->url, node->length, &parts);
@@ -112,8 +114,15 @@ void page_node_append(const PageNode *node, const PageCrawl *crawl, PagePackEdit
     }
     (void)buffer_append(scratch, parts.userinfo, parts.userinfo_length);
     (void)buffer_append(scratch, parts.path, parts.path_length);
-    MDB_val value = {scratch->length, scratch->data};
-    if (lmdb_rows_note(&infos->rows, scratch->failed == RESULT_OK ? 0 : ENOMEM)) {
+    *value = (MDB_val){scratch->length, scratch->data};
+    return lmdb_rows_note(&infos->rows, scratch->failed == RESULT_OK ? 0 : ENOMEM);
+}
+
+void page_node_append(const PageNode *node, const PageCrawl *crawl, PagePackEditor *infos,
+                      Buffer *scratch)
+{
+    MDB_val value;
+    if (page_node_compose(node, crawl, infos, scratch, &value)) {
         page_pack_editor_append(infos, node->index, &value);
     }
 }
@@ -129,6 +138,12 @@ void page_node_rewrite(PageNode *node, const PageCrawl *crawl, PagePackEditor *i
 {
     MDB_val value;
     PageRecord old;
+    if (crawl != NULL) { /* then it was loaded, and nothing of its old record is left */
+        if (page_node_compose(node, crawl, infos, scratch, &value)) {
+            page_pack_editor_set(infos, node->index, &value);
+        }
+        return;
+    }
     if (!page_node_read(node, infos, &value, &old)) {
         return;
     }
@@ -141,13 +156,8 @@ void page_node_rewrite(PageNode *node, const PageCrawl *crawl, PagePackEditor *i
     uint8_t head[PAGE_RECORD_MAX_BYTES];
     size_t length = page_record_write(&record, node->index, page_node_domain(node), head);
     (void)buffer_append(scratch, head, length);
-    if (crawl == NULL) { /* crawls and the path stay */
-        (void)buffer_append(scratch, (const char *)value.mv_data + old.head_length,
-                            value.mv_size - old.head_length);
-    } else {
-        (void)page_crawl_append(crawl, scratch);
-        (void)buffer_append(scratch, old.path, old.path_length);
-    }
+    (void)buffer_append(scratch, (const char *)value.mv_data + old.head_length,
+                        value.mv_size - old.head_length); /* crawls and the path stay */
     value = (MDB_val){scratch->length, scratch->data};
     if (lmdb_rows_note(&infos->rows, scratch->failed == RESULT_OK ? 0 : ENOMEM)) {
         page_pack_editor_set(infos, node->index, &value);
@@ -226,7 +236,6 @@ static void free_arrays(PageBatch *batch)
     free(batch->nodes);
     free(batch->fresh);
     free(batch->crawls);
-    free(batch->targets);
     *batch = (PageBatch){.arena = batch->arena, .scratch = batch->scratch};
 }
 
@@ -242,7 +251,7 @@ void page_batch_delete(PageBatch *batch)
 
 void page_batch_reset(PageBatch *batch)
 {
-    if (batch->m_refs > KEEP_REFS || batch->m_targets > KEEP_REFS) {
+    if (batch->m_refs > KEEP_REFS) {
         free_arrays(batch);
     }
     arena_reset(&batch->arena);
@@ -416,27 +425,10 @@ int page_batch_resolve(PageBatch *batch, PageDBStore *store, MDB_txn *txn)
 
 PageBatchCrawl *page_batch_add_crawl(PageBatch *batch, uint32_t node)
 {
-    if (batch->n_crawls == batch->m_crawls) {
-        size_t capacity = batch->m_crawls == 0 ? 64 : 2 * batch->m_crawls;
-        if (!page_batch_grow(&batch->crawls, capacity, sizeof *batch->crawls)) {
-            return NULL;
-        }
-        batch->m_crawls = capacity;
+    PageBatchCrawl crawl = {.node = node};
+    if (array_add(&batch->crawls, &batch->n_crawls, sizeof crawl, &crawl) != RESULT_OK) {
+        return NULL;
     }
-    PageBatchCrawl *crawl = &batch->crawls[batch->n_crawls];
-    *crawl = (PageBatchCrawl){.node = node};
-    batch->nodes[node].crawl = (uint32_t)batch->n_crawls++;
-    return crawl;
-}
-
-int page_batch_reserve_targets(PageBatch *batch, size_t n)
-{
-    if (n <= batch->m_targets) {
-        return 0;
-    }
-    if (!page_batch_grow(&batch->targets, n + n / 2, sizeof *batch->targets)) {
-        return ENOMEM;
-    }
-    batch->m_targets = n + n / 2;
-    return 0;
+    batch->nodes[node].crawl = (uint32_t)batch->n_crawls - 1;
+    return &batch->crawls[batch->n_crawls - 1];
 }

@@ -101,7 +101,7 @@ typedef struct PageRefKey {
 struct PageBatch {
     Arena arena;
     PageRefKey *refs;
-    PageRefKey *sorted; /* scratch of the sort */
+    PageRefKey *sorted; /* scratch of the sort, and then of see_links */
     const char **urls;  /* by reference */
     uint32_t *lengths;  /* by reference */
     uint8_t *cross;     /* by reference: leaves the domain of the page it stands on */
@@ -115,9 +115,6 @@ struct PageBatch {
     size_t n_fresh;
     PageBatchCrawl *crawls; /* in order of appearance */
     size_t n_crawls;
-    size_t m_crawls;
-    uint64_t *targets; /* scratch: the links of one page */
-    size_t m_targets;
     Buffer scratch;
 };
 
@@ -141,5 +138,3 @@ static inline PageNode *page_batch_node(PageBatch *batch, size_t ref)
 
 /* A new crawl of the batch, or NULL. */
 PageBatchCrawl *page_batch_add_crawl(PageBatch *batch, uint32_t node);
-/* Room for n links of one page. */
-int page_batch_reserve_targets(PageBatch *batch, size_t n);

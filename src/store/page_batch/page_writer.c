@@ -326,14 +326,14 @@ static void see_links(PageWriter *w, const PageNode *node, const PageWrite *writ
     size_t n = links->n_links, n_diff = 0, n_same = 0;
     PageSource from = {.index = node->index, .hash = node->key.hash, .depth = node->depth + 1};
     bool kinds = has_kinds(write->link_kinds, n);
-    (void)page_writer_note(w, page_batch_reserve_targets(batch, n));
+    uint64_t *targets = (uint64_t *)batch->sorted; /* has room for every reference */
     for (size_t i = 0; w->code == 0 && i < n; i++) {
         PageNode *to = page_batch_node(batch, ref + i);
         __builtin_prefetch(page_batch_node(batch, ref + (i + PREFETCH < n ? i + PREFETCH : i)));
         see_link(w, to, &from, links->link_info[i].score,
                  write->link_hops == NULL ? 'L' : write->link_hops[i]);
         size_t place = batch->cross[ref + i] ? n_diff++ : n - ++n_same;
-        batch->targets[place] =
+        targets[place] =
             kinds ? to->index << PAGE_LINKS_KIND_BITS | write->link_kinds[i] : to->index;
     }
     Buffer *scratch = &batch->scratch;
@@ -343,7 +343,7 @@ static void see_links(PageWriter *w, const PageNode *node, const PageWrite *writ
         return;
     }
     uint8_t *out = (uint8_t *)scratch->data;
-    crawl->links_length = page_links_encode(node->index, batch->targets, n_diff, n, kinds, out);
+    crawl->links_length = page_links_encode(node->index, targets, n_diff, n, kinds, out);
     crawl->links = (uint8_t *)arena_copy(&batch->arena, scratch->data, crawl->links_length);
     (void)page_writer_note(w, crawl->links == NULL ? ENOMEM : 0);
 }
