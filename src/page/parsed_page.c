@@ -54,6 +54,9 @@ void parsed_page_move_link(ParsedPage *page, size_t to, size_t from)
 {
     page->links.list[to] = page->links.list[from];
     page->links.hops[to] = page->links.hops[from];
+    if (page->links.page_keys != NULL) {
+        page->links.page_keys[to] = page->links.page_keys[from];
+    }
     if (page->links.kinds != NULL) {
         page->links.kinds[to] = page->links.kinds[from];
     }

@@ -28,12 +28,13 @@ typedef struct LinkDate {
     uint32_t every_s;  /* seconds between its changes (changefreq); 0: it is not said */
 } LinkDate;
 
-/* What of a page is to be followed, and what only is noted. The first four arrays and bytes are one
+/* What of a page is to be followed, and what only is noted. The arrays down to bytes are one
  * allocation. */
 typedef struct ParsedLinks {
-    LinkInfo *list; /* what is to be followed */
-    uint8_t *hops;  /* one letter per link */
-    uint8_t *kinds; /* link_kind_byte (parse/html/html.h) of each */
+    LinkInfo *list;         /* what is to be followed */
+    PageLinkKey *page_keys; /* of each; NULL: the writer makes them */
+    uint8_t *hops;          /* one letter per link */
+    uint8_t *kinds;         /* link_kind_byte (parse/html/html.h) of each */
     char *bytes;
     Hash128 *keys; /* what scope.dedup_key makes of the links, or NULL */
     size_t n;

@@ -28,6 +28,7 @@ typedef struct ParsingOptions {
     StaySet *stay;           /* gets what seeds redirect to; NULL = anywhere; borrowed */
     ByteGate *results;       /* where parsed pages are counted; NULL = nowhere; borrowed */
     HostCosts *costs;        /* hears what pages cost; NULL = nobody does; borrowed */
+    const PageDB *pages;     /* where links will be looked up; NULL = nowhere known; borrowed */
 } ParsingOptions;
 
 /* A link that is not followed. */

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
 #include "parse/host/authority.h"
 #include "parse/trap/trap.h"
-#include "base/memory/array.h"
 
 /* ---- Parsing links ---- */
 
@@ -429,9 +429,10 @@ static Result find_keys(Parser *parser, ParsedPage *page)
 
 /* One allocation that travels with the page to the ingest thread, which frees it:
  *
- *   n LinkInfo | n hops | n kinds | URLs, each with its NUL
+ *   n LinkInfo | n PageLinkKey, or none | n hops | n kinds | URLs, each with its NUL
  *
- * The digest of the links is that of the last part: equal pages have equal links in equal order.
+ * With scope.dedup_key other spellings may take the place of the URLs: then there are no keys. The
+ * digest of the links is that of the last part: equal pages have equal links in equal order.
  */
 Result parsing_links_copy(Parser *parser, ParsedPage *page)
 {
@@ -443,23 +444,35 @@ Result parsing_links_copy(Parser *parser, ParsedPage *page)
     for (size_t i = 0; i < n; i++) {
         bytes += parser->kept[i].link->length + 1u;
     }
-    size_t size = n * (sizeof(LinkInfo) + 2) + bytes;
+    bool has_keys = parser->options->pages != NULL && !parser->options->dedup.on &&
+                    page->fetch->kind == FETCHED_PAGE;
+    size_t list_bytes = n * (sizeof(LinkInfo) + (has_keys ? sizeof(PageLinkKey) : 0));
+    size_t size = list_bytes + 2 * n + bytes;
     char *memory = n == 0 ? NULL : malloc(size);
     if (memory == NULL) {
         return n == 0 ? RESULT_OK : RESULT_MEMORY;
     }
     page->links.size = size;
     page->links.list = (LinkInfo *)(void *)memory;
-    page->links.hops = (uint8_t *)memory + n * sizeof(LinkInfo);
+    page->links.hops = (uint8_t *)memory + list_bytes;
     page->links.kinds = page->links.hops + n;
-    page->links.bytes = memory + n * (sizeof(LinkInfo) + 2);
+    page->links.bytes = memory + list_bytes + 2 * n;
+    page->links.page_keys = has_keys ? (PageLinkKey *)(void *)(page->links.list + n) : NULL;
     char *next = page->links.bytes;
+    PageOrigin origin = {.url = NULL};
+    if (has_keys) {
+        page_origin_of(page->fetch->request.url, strlen(page->fetch->request.url), &origin);
+    }
     for (size_t i = 0; i < n; i++) {
         const KeptLink *kept = &parser->kept[i];
         memcpy(next, kept->link->url, kept->link->length + 1u);
         page->links.list[i] = (LinkInfo){.url = next, .score = kept->score};
         page->links.hops[i] = kept->hop;
         page->links.kinds[i] = link_kind_byte(kept->link);
+        if (has_keys) { /* here, where there are several threads, and the URL is at hand */
+            page->links.page_keys[i] =
+                page_key_of_link(parser->options->pages->store, next, kept->link->length, &origin);
+        }
         next += kept->link->length + 1u;
     }
     page->links.n = n;

@@ -9,6 +9,7 @@
 
 #include "dice.h"
 #include "page_db_fixture.h"
+#include "store/page_batch/page_writer.h"
 #include "store/page_tables/page_hosts.h"
 #include "store/pages/page_db_read.h"
 #include "store/records/url_parts.h"
@@ -98,6 +99,12 @@ static void check_nodes(PageBatch *batch, const PageDB *db, char urls[][64], siz
 }
 
 /* hash_mask: few bits make many URLs have one hash. */
+static int add(PageBatch *batch, const PageDB *db, const char *url, const PageOrigin *from)
+{
+    PageLinkKey key = page_key_of_link(db->store, url, strlen(url), from);
+    return page_batch_add(batch, url, &key);
+}
+
 static void check_references(uint64_t hash_mask)
 {
     PageDB *db = page_db_fixture_open("batch");
@@ -121,10 +128,8 @@ static void check_references(uint64_t hash_mask)
             url_number(number, urls[i]);
             page_origin_of(page, strlen(page), &origin);
             bool has_page = dice_below(&dice, 3) > 0;
-            CU_ASSERT_EQUAL(page_batch_add(batch, db->store, urls[i], strlen(urls[i]),
-                                           has_page ? &origin : NULL),
-                            0);
-            CU_ASSERT_EQUAL(batch->cross[i], !has_page || leaves(page, urls[i]));
+            CU_ASSERT_EQUAL(add(batch, db, urls[i], has_page ? &origin : NULL), 0);
+            CU_ASSERT_EQUAL(batch->uses[i].cross, !has_page || leaves(page, urls[i]));
             n_distinct += !seen[number];
             seen[number] = true;
         }
@@ -157,7 +162,7 @@ static void crawls_have_their_nodes(void)
     MDB_txn *txn = begin(db);
     for (unsigned i = 0; i < 200; i++) {
         url_number(i, urls[i]);
-        CU_ASSERT_EQUAL(page_batch_add(batch, db->store, urls[i], strlen(urls[i]), NULL), 0);
+        CU_ASSERT_EQUAL(add(batch, db, urls[i], NULL), 0);
     }
     CU_ASSERT_EQUAL(page_batch_resolve(batch, db->store, txn), 0);
     for (unsigned i = 0; i < 200; i++) { /* more than there is room for at first */
@@ -169,8 +174,11 @@ static void crawls_have_their_nodes(void)
     }
     page_batch_reset(batch);
     CU_ASSERT_TRUE(batch->n_refs == 0 && batch->n_nodes == 0 && batch->n_crawls == 0);
-    CU_ASSERT_EQUAL(page_batch_add(batch, db->store, urls[0], (size_t)UINT32_MAX + 1, NULL), E2BIG);
-    CU_ASSERT_EQUAL(batch->n_refs, 0);
+    PageDiscovery too_long = {.url = urls[0], .length = (size_t)UINT32_MAX + 1};
+    PageWriter writer;
+    page_writer_begin(&writer, db->store, txn, NULL);
+    page_writer_discover_each(&writer, &too_long, 1);
+    CU_ASSERT_EQUAL(page_writer_end(&writer), E2BIG);
     CU_ASSERT_EQUAL(page_batch_resolve(batch, db->store, txn), 0); /* of nothing */
     page_db_txn_abort(db, txn);
     page_batch_delete(batch);

@@ -1,6 +1,7 @@
 /* PageDB against a naive model: random pages, batches, recrawls, discoveries, aborted transactions.
  *
  * FULL=1: 100 000 operations for each of five seeds. */
+#include "store/page_tables/page_key.h"
 #include "store/pages/page_db_read.h"
 #include "store/pages/page_db_open.h"
 #include "folder_fixture.h"
@@ -102,7 +103,7 @@ static void model_link(Model *m, unsigned url, uint64_t from, uint64_t depth, fl
 }
 
 /* A random page: given to PageDB as CrawledPage and to the model. */
-static CrawledPage *random_page(Run *run, PageWrite *write, uint8_t *hops)
+static CrawledPage *random_page(Run *run, PageWrite *write, uint8_t *hops, PageLinkKey *keys)
 {
     Model *m = &run->model;
     char text[128];
@@ -132,6 +133,8 @@ static CrawledPage *random_page(Run *run, PageWrite *write, uint8_t *hops)
     p->flags = write == NULL ? 0 : (uint8_t)roll(run, 256);
     p->n_links = roll(run, 6) == 0 ? 0 : roll(run, MAX_LINKS);
     uint64_t index = (uint64_t)(p - m->pages), depth = p->depth;
+    PageOrigin origin;
+    page_origin_of(cp->url, strlen(cp->url), &origin);
     for (size_t i = 0; i < p->n_links; i++) {
         unsigned to = roll(run, 10) == 0            ? url
                       : i > 0 && roll(run, 10) == 0 ? p->links[i - 1]
@@ -143,10 +146,15 @@ static CrawledPage *random_page(Run *run, PageWrite *write, uint8_t *hops)
         hops[i] = hop;
         url_text(to, text);
         CU_ASSERT_EQUAL(crawled_page_add_link(cp, text, score), 0);
+        keys[i] = page_key_of_link(run->db->store, text, strlen(text), &origin);
         model_link(m, to, index, depth + 1, score, hop);
     }
     if (write != NULL) {
-        *write = (PageWrite){.page = cp, .link_hops = hops, .status = p->status, .flags = p->flags};
+        *write = (PageWrite){.page = cp,
+                             .link_keys = roll(run, 2) == 0 ? keys : NULL,
+                             .link_hops = hops,
+                             .status = p->status,
+                             .flags = p->flags};
     }
     return cp;
 }
@@ -164,8 +172,9 @@ static void write_pages(Run *run, size_t n, bool commit)
     PageWrite writes[MAX_BATCH];
     CrawledPage *pages[MAX_BATCH];
     uint8_t hops[MAX_BATCH][MAX_LINKS];
+    PageLinkKey keys[MAX_BATCH][MAX_LINKS];
     for (size_t i = 0; i < n; i++) {
-        pages[i] = random_page(run, &writes[i], hops[i]);
+        pages[i] = random_page(run, &writes[i], hops[i], keys[i]);
     }
     MDB_txn *txn = NULL;
     must(run, page_db_txn_begin(run->db, false, &txn));
@@ -185,9 +194,10 @@ static void add_pages(Run *run, size_t n)
 {
     CrawledPage *pages[MAX_BATCH];
     uint8_t hops[MAX_LINKS];
+    PageLinkKey keys[MAX_LINKS];
     size_t before = run->model.n_pages;
     for (size_t i = 0; i < n; i++) {
-        pages[i] = random_page(run, NULL, hops);
+        pages[i] = random_page(run, NULL, hops, keys);
     }
     PageInfoList *list = NULL;
     bool wants_list = roll(run, 2) == 0;

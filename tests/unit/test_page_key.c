@@ -216,16 +216,13 @@ static void a_link_has_the_key_that_it_has_by_itself(void)
         for (size_t k = 0; k < N; k++) {
             size_t length = strlen(urls[k]);
             PageKey alone = page_key_of(&store, urls[k], length);
-            PageKey key;
-            PageKey bare;
-            bool cross = false;
-            bool bare_cross = false;
-            page_key_of_link(&store, urls[k], length, &from, &key, &cross);
-            page_key_of_link(&store, urls[k], length, NULL, &bare, &bare_cross);
-            CU_ASSERT_TRUE(key.hash == alone.hash && key.print == alone.print);
-            CU_ASSERT_TRUE(bare.hash == alone.hash && bare.print == alone.print && bare_cross);
+            PageLinkKey link = page_key_of_link(&store, urls[k], length, &from);
+            PageLinkKey bare = page_key_of_link(&store, urls[k], length, NULL);
+            CU_ASSERT_TRUE(link.key.hash == alone.hash && link.key.print == alone.print);
+            CU_ASSERT_TRUE(bare.key.hash == alone.hash && bare.key.print == alone.print);
+            CU_ASSERT_TRUE(bare.cross && link.length == length && bare.length == length);
             CU_ASSERT_EQUAL(alone.hash, page_key_hash(urls[k], length));
-            if (cross == (same_domain(urls[i], urls[k]) != 0)) {
+            if (link.cross == (same_domain(urls[i], urls[k]) != 0)) {
                 (void)fprintf(stderr, "from '%s' to '%s'\n", urls[i], urls[k]);
                 CU_FAIL("same_domain says otherwise");
             }

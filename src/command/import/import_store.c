@@ -226,7 +226,8 @@ static Result open_parsing(ImportStore *import, Buffer *error)
                               .filters = &import->filters,
                               .scope = &import->scope,
                               .score_rules = import->score_rules,
-                              .stay = import->stay};
+                              .stay = import->stay,
+                              .pages = import->store.tables.db};
     Result rc = queue_init(&import->parsed, BATCH_PAGES);
     import->has_queue = rc == RESULT_OK;
     if (rc != RESULT_OK) {

@@ -321,7 +321,8 @@ static Result read_options(AgentParts *parts, ParsingOptions *options, Buffer *e
                                 .scope = &parts->scope,
                                 .stay = parts->stay,
                                 .results = &parts->results,
-                                .costs = &parts->costs};
+                                .costs = &parts->costs,
+                                .pages = parts->store->tables.db};
     return *config->score_rules == '\0'
                ? RESULT_OK
                : score_rules_read(&options->score_rules, config->score_rules, error);

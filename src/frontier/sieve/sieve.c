@@ -584,10 +584,10 @@ static Result add_link(Sieve *sieve, const SievePage *page, const PageOrigin *or
 {
     size_t i = ticket->n_links;
     const char *url = page->links[i].url;
-    size_t length = strlen(url);
-    PageKey key;
-    bool cross = true;
-    page_key_of_link(sieve->options.db->store, url, length, origin, &key, &cross);
+    PageLinkKey key = page->keys == NULL
+                          ? page_key_of_link(sieve->options.db->store, url, strlen(url), origin)
+                          : page->keys[i];
+    size_t length = key.length;
     SieveLink link = {.from = page->index,
                       .from_hash = page->hash,
                       .depth = page->depth + 1,
@@ -598,10 +598,10 @@ static Result add_link(Sieve *sieve, const SievePage *page, const PageOrigin *or
                       .kind = page->kinds == NULL ? (uint8_t)0 : page->kinds[i],
                       .score = page->links[i].score,
                       .hop = page->hops == NULL ? (uint8_t)'L' : page->hops[i],
-                      .cross = cross};
-    uint64_t fingerprint = hash_mix(key.hash) ^ hash_mix(~key.print);
+                      .cross = key.cross};
+    uint64_t fingerprint = hash_mix(key.key.hash) ^ hash_mix(~key.key.print);
     uint8_t bytes[PAGE_MERGE_KEY_BYTES];
-    page_merge_key(&key, bytes);
+    page_merge_key(&key.key, bytes);
     DrumKey drum_key = drum_key_bytes(bytes, sizeof bytes);
     if (url_cache_holds(sieve->cache, fingerprint)) {
         /* It is in the sieve, or came through it: it will be known when this one is merged. */

@@ -173,8 +173,9 @@ typedef struct SievePage {
     uint64_t depth;
     const char *url;
     const LinkInfo *links;
-    const uint8_t *hops;  /* NULL = 'L' */
-    const uint8_t *kinds; /* as PageWrite.link_kinds */
+    const PageLinkKey *keys; /* NULL = they are made here */
+    const uint8_t *hops;     /* NULL = 'L' */
+    const uint8_t *kinds;    /* as PageWrite.link_kinds */
     size_t n_links;
     float score; /* of the page itself, for who estimates what it links to */
 } SievePage;

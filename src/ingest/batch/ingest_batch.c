@@ -314,6 +314,7 @@ Result ingest_sieve_add(Batch *batch, size_t write, const PageRef *page)
                        .depth = page->depth,
                        .url = written->page->url,
                        .links = written->page->links->link_info,
+                       .keys = written->link_keys,
                        .hops = written->link_hops,
                        .kinds = written->link_kinds,
                        .n_links = written->page->links->n_links,

@@ -488,6 +488,7 @@ static bool page_way_store(Batch *batch, size_t place, BatchHost *host)
         (PageWrite){.page = &batch->crawled[i],
                     .link_hops = page->links.hops,
                     .link_kinds = page->links.kinds,
+                    .link_keys = links.link_info == page->links.list ? page->links.page_keys : NULL,
                     .status = fetch->answer.status,
                     .flags = content_hash_flags(kind) | usage_flags(fetch->answer.usage.denied),
                     .other_hash = other_hash,

@@ -229,9 +229,7 @@ static void free_arrays(PageBatch *batch)
 {
     free(batch->refs);
     free(batch->sorted);
-    free(batch->urls);
-    free(batch->lengths);
-    free(batch->cross);
+    free(batch->uses);
     free(batch->node_of);
     free(batch->nodes);
     free(batch->fresh);
@@ -285,9 +283,7 @@ static int reserve_refs(PageBatch *batch)
     size_t capacity = batch->m_refs == 0 ? 256 : 2 * batch->m_refs;
     if (!page_batch_grow(&batch->refs, capacity, sizeof *batch->refs) ||
         !page_batch_grow(&batch->sorted, capacity, sizeof *batch->sorted) ||
-        !page_batch_grow(&batch->urls, capacity, sizeof *batch->urls) ||
-        !page_batch_grow(&batch->lengths, capacity, sizeof *batch->lengths) ||
-        !page_batch_grow(&batch->cross, capacity, sizeof *batch->cross) ||
+        !page_batch_grow(&batch->uses, capacity, sizeof *batch->uses) ||
         !page_batch_grow(&batch->node_of, capacity, sizeof *batch->node_of)) {
         return ENOMEM;
     }
@@ -295,25 +291,16 @@ static int reserve_refs(PageBatch *batch)
     return 0;
 }
 
-int page_batch_add(PageBatch *batch, const PageDBStore *store, const char *url, size_t length,
-                   const PageOrigin *from)
+int page_batch_add(PageBatch *batch, const char *url, const PageLinkKey *key)
 {
     int rc = reserve_refs(batch);
     if (rc != 0) {
         return rc;
     }
-    if (length > UINT32_MAX) {
-        return E2BIG;
-    }
-    PageKey key;
-    bool cross = true;
-    page_key_of_link(store, url, length, from, &key, &cross);
     size_t ref = batch->n_refs++;
-    batch->refs[ref].hash = key.hash;
-    batch->refs[ref].print_ref = key.print << REF_BITS | ref;
-    batch->urls[ref] = url;
-    batch->lengths[ref] = (uint32_t)length;
-    batch->cross[ref] = cross;
+    batch->refs[ref].hash = key->key.hash;
+    batch->refs[ref].print_ref = key->key.print << REF_BITS | ref;
+    batch->uses[ref] = (PageUse){.url = url, .length = key->length, .cross = key->cross};
     return 0;
 }
 
@@ -385,9 +372,9 @@ static int make_nodes(PageBatch *batch)
         if (i == 0 || key->hash != key[-1].hash ||
             key->print_ref >> REF_BITS != key[-1].print_ref >> REF_BITS) {
             PageNode *node = &batch->nodes[n++];
-            size_t ref = key->print_ref & REF_MASK;
-            *node = (PageNode){.url = batch->urls[ref],
-                               .length = batch->lengths[ref],
+            const PageUse *use = &batch->uses[key->print_ref & REF_MASK];
+            *node = (PageNode){.url = use->url,
+                               .length = use->length,
                                .key = {.hash = key->hash, .print = key->print_ref >> REF_BITS},
                                .index = PAGE_DB_NO_INDEX,
                                .linked_from = PAGE_DB_NO_INDEX,

@@ -13,7 +13,6 @@
 
 #include "base/memory/arena.h"
 #include "store/page_tables/page_key.h"
-#include "store/records/page_ref.h"
 
 /* One page while a write transaction works on it: what is known of it, and what is to be written.
  *
@@ -98,13 +97,18 @@ typedef struct PageRefKey {
     uint64_t print_ref; /* fingerprint 40 bits, reference 24 bits */
 } PageRefKey;
 
+/* What a reference says. */
+typedef struct PageUse {
+    const char *url;
+    uint32_t length;
+    bool cross; /* leaves the domain of the page it stands on */
+} PageUse;
+
 struct PageBatch {
     Arena arena;
     PageRefKey *refs;
     PageRefKey *sorted; /* scratch of the sort, and then of see_links */
-    const char **urls;  /* by reference */
-    uint32_t *lengths;  /* by reference */
-    uint8_t *cross;     /* by reference: leaves the domain of the page it stands on */
+    PageUse *uses;      /* by reference */
     uint32_t *node_of;  /* by reference */
     size_t n_refs;
     size_t m_refs;
@@ -123,10 +127,8 @@ void page_batch_delete(PageBatch *batch);
 /* Empties it; gives back memory beyond what ordinary batches need. */
 void page_batch_reset(PageBatch *batch);
 
-/* Adds a reference. from: the URL of the page it stands on, or NULL. 0 or ENOMEM; E2BIG when there
- * are too many. */
-int page_batch_add(PageBatch *batch, const PageDBStore *store, const char *url, size_t length,
-                   const PageOrigin *from);
+/* Adds a reference. 0 or ENOMEM; E2BIG when there are too many. */
+int page_batch_add(PageBatch *batch, const char *url, const PageLinkKey *key);
 
 /* Sorts, makes nodes, looks them up. An LMDB code or ENOMEM. */
 int page_batch_resolve(PageBatch *batch, PageDBStore *store, MDB_txn *txn);

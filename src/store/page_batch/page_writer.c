@@ -332,7 +332,7 @@ static void see_links(PageWriter *w, const PageNode *node, const PageWrite *writ
         __builtin_prefetch(page_batch_node(batch, ref + (i + PREFETCH < n ? i + PREFETCH : i)));
         see_link(w, to, &from, links->link_info[i].score,
                  write->link_hops == NULL ? 'L' : write->link_hops[i]);
-        size_t place = batch->cross[ref + i] ? n_diff++ : n - ++n_same;
+        size_t place = batch->uses[ref + i].cross ? n_diff++ : n - ++n_same;
         targets[place] =
             kinds ? to->index << PAGE_LINKS_KIND_BITS | write->link_kinds[i] : to->index;
     }
@@ -356,8 +356,22 @@ static size_t links_of(const PageWrite *write)
 /* Adds a reference, unless something has failed. */
 static void page_writer_add(PageWriter *w, const char *url, size_t length, const PageOrigin *from)
 {
-    if (w->code == 0) {
-        w->code = page_batch_add(w->batch, w->store, url, length, from);
+    if (page_writer_note(w, length > UINT32_MAX ? E2BIG : 0)) {
+        PageLinkKey key = page_key_of_link(w->store, url, length, from);
+        w->code = page_batch_add(w->batch, url, &key);
+    }
+}
+
+static void page_writer_add_links(PageWriter *w, const PageWrite *write, const PageOrigin *origin)
+{
+    const LinkInfo *links = write->page->links->link_info;
+    size_t n = links_of(write);
+    for (size_t i = 0; w->code == 0 && write->link_keys != NULL && i < n; i++) {
+        w->code = page_batch_add(w->batch, links[i].url, &write->link_keys[i]);
+    }
+    for (size_t i = 0; w->code == 0 && write->link_keys == NULL && i < n; i++) {
+        __builtin_prefetch(links[i + PREFETCH < n ? i + PREFETCH : i].url);
+        page_writer_add(w, links[i].url, strlen(links[i].url), origin);
     }
 }
 
@@ -377,13 +391,7 @@ static void add_references(PageWriter *w, const PageWrite *pages, size_t n)
         PageOrigin origin;
         page_origin_of(page->url, length, &origin);
         page_writer_add(w, page->url, length, NULL);
-        const LinkInfo *links = page->links->link_info;
-        size_t n_links = links_of(&pages[i]);
-        for (size_t k = 0; k < n_links; k++) {
-            const char *url = links[k].url;
-            __builtin_prefetch(links[k + PREFETCH < n_links ? k + PREFETCH : k].url);
-            page_writer_add(w, url, strlen(url), &origin);
-        }
+        page_writer_add_links(w, &pages[i], &origin);
     }
     page_writer_resolve(w);
 }

@@ -76,11 +76,6 @@ int page_sweep_find(PageSweep *sweep, const PageKey *key, PageEntry *entry, bool
 
 #define PRINT_MASK ((UINT64_C(1) << PAGE_PRINT_BITS) - 1)
 
-static uint64_t print_of(const PageDBStore *store, const char *url, size_t length)
-{
-    return hash_64(url, length, store->seed) & PRINT_MASK;
-}
-
 uint64_t page_key_hash(const char *url, size_t length)
 {
     PageOrigin at;
@@ -90,8 +85,7 @@ uint64_t page_key_hash(const char *url, size_t length)
 
 PageKey page_key_of(const PageDBStore *store, const char *url, size_t length)
 {
-    return (PageKey){.hash = page_key_hash(url, length) & store->hash_mask,
-                     .print = print_of(store, url, length)};
+    return page_key_of_link(store, url, length, NULL).key;
 }
 
 void page_origin_of(const char *url, size_t length, PageOrigin *origin)
@@ -117,28 +111,31 @@ static bool shares_prefix(const PageOrigin *from, const char *url, size_t length
     return c == '/' || c == '?' || c == '#';
 }
 
-void page_key_of_link(const PageDBStore *store, const char *url, size_t length,
-                      const PageOrigin *from, PageKey *key, bool *cross)
+PageLinkKey page_key_of_link(const PageDBStore *store, const char *url, size_t length,
+                             const PageOrigin *from)
 {
     uint32_t domain = 0;
-    *cross = true;
+    bool cross = true;
     if (from != NULL && shares_prefix(from, url, length)) {
         domain = from->domain_hash;
-        *cross = false;
+        cross = false;
     } else {
         PageOrigin to;
         page_origin_of(url, length, &to);
         size_t n = to.host_end - to.host_start;
         domain = to.domain_hash;
         if (to.prefix_length > 0) {
-            *cross = from == NULL || n != from->host_end - from->host_start ||
-                     memcmp(url + to.host_start, from->url + from->host_start, n) != 0;
+            cross = from == NULL || n != from->host_end - from->host_start ||
+                    memcmp(url + to.host_start, from->url + from->host_start, n) != 0;
         } else if (from != NULL && from->prefix_length == 0) {
-            *cross = strlen(from->url) != length || memcmp(from->url, url, length) != 0;
+            cross = strlen(from->url) != length || memcmp(from->url, url, length) != 0;
         }
     }
     uint64_t hash = (uint64_t)domain << 32 | hash_32(url, length, 0);
-    *key = (PageKey){.hash = hash & store->hash_mask, .print = print_of(store, url, length)};
+    return (PageLinkKey){.key = {.hash = hash & store->hash_mask,
+                                 .print = hash_64(url, length, store->seed) & PRINT_MASK},
+                         .length = (uint32_t)length,
+                         .cross = cross};
 }
 
 /* The first entry with a URL hash, or the one with the fingerprint too. */

@@ -15,17 +15,12 @@
 #include <string.h>
 
 #include "store/page_tables/page_store.h"
+#include "store/records/page_ref.h"
 
 #define PAGE_PRINT_BITS  40
 #define PAGE_INDEX_BITS  48
 #define PAGE_MAX_DEPTH8  255u /* entries of hash2idx keep depths up to this */
 #define PAGE_ENTRY_BYTES 16
-
-/* A URL as hash2idx knows it. */
-typedef struct PageKey {
-    uint64_t hash;  /* domain 32, URL 32 */
-    uint64_t print; /* fingerprint, PAGE_PRINT_BITS */
-} PageKey;
 
 typedef struct PageEntry {
     uint32_t url_hash;
@@ -76,10 +71,9 @@ typedef struct PageOrigin {
     uint32_t domain_hash;
 } PageOrigin;
 void page_origin_of(const char *url, size_t length, PageOrigin *origin);
-/* The key of a URL that stands on a page (from, or NULL), and whether the link leaves that page's
- * domain. */
-void page_key_of_link(const PageDBStore *store, const char *url, size_t length,
-                      const PageOrigin *from, PageKey *key, bool *cross);
+/* The key of a URL that stands on a page (from, or NULL). Any thread. */
+PageLinkKey page_key_of_link(const PageDBStore *store, const char *url, size_t length,
+                             const PageOrigin *from);
 
 /* Finds the index of a page in hash2idx: by hash and fingerprint, or, when print is NULL, the one
  * that was known first of all with that hash. Moves the cursor. MDB_NOTFOUND. */

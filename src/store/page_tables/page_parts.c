@@ -6,7 +6,6 @@
 
 #include "store/page_tables/page_hosts.h"
 #include "store/page_tables/page_key.h"
-#include "store/records/page_ref.h"
 #include "store/page_tables/page_lookup.h"
 
 /* URLs up to this length are put together on the stack. */

@@ -36,10 +36,24 @@ typedef struct PageRef {
     uint64_t content_hash64; /* first 8 bytes of the content hash, in the machine's order */
 } PageRef;
 
+/* A URL as hash2idx knows it (store/page_tables/page_key.h). */
+typedef struct PageKey {
+    uint64_t hash;  /* domain 32, URL 32 */
+    uint64_t print; /* fingerprint, PAGE_PRINT_BITS */
+} PageKey;
+
+/* The same of a link. page_key_of_link makes it, in any thread. */
+typedef struct PageLinkKey {
+    PageKey key;
+    uint32_t length; /* of the URL */
+    bool cross;      /* it leaves the domain of the page that has it */
+} PageLinkKey;
+
 typedef struct PageWrite {
     const CrawledPage *page;
-    const uint8_t *link_hops;  /* one letter per link, or NULL = 'L' */
-    const uint8_t *link_kinds; /* one byte per link, the caller's own, or NULL = 0 */
+    const PageLinkKey *link_keys; /* of each link, or NULL: they are made here */
+    const uint8_t *link_hops;     /* one letter per link, or NULL = 'L' */
+    const uint8_t *link_kinds;    /* one byte per link, the caller's own, or NULL = 0 */
     int32_t status;
     uint8_t flags;
     bool other_hash;  /* its content hash is made otherwise than the stored one: no change */
