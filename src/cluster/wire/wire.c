@@ -235,13 +235,15 @@ void wire_get_runs(WireReader *reader, const WireRecord *record, void *values, s
 {
     char *next = values;
     for (size_t left = n; left > 0 && !reader->bad;) {
-        const char *value = next;
         uint64_t run = wire_get_varint(reader);
         reader->bad |= run == 0 || run > left;
         wire_get(reader, record, next);
-        for (uint64_t i = 0; !reader->bad && i < run; i++, left--, next += record->size) {
-            memmove(next, value, record->size);
+        size_t bytes = reader->bad ? 0 : run * record->size;
+        for (size_t there = record->size; there < bytes; there *= 2) {
+            memcpy(next + there, next, there < bytes - there ? there : bytes - there);
         }
+        next += bytes;
+        left -= reader->bad ? 0 : run;
     }
 }
 
