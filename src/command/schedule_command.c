@@ -270,7 +270,7 @@ static int schedule_refused_run(Refused *refused, const char *directory)
 }
 
 /* Only the holder of the lock writes the schedule. */
-static int run_locked(Refused *refused, const char *directory)
+static int work(Refused *refused, const char *directory)
 {
     CrawlStore store = {.lock = -1};
     Buffer error = {.limit = BUFFER_NO_LIMIT};
@@ -278,19 +278,13 @@ static int run_locked(Refused *refused, const char *directory)
         (void)fprintf(stderr, "ragno schedule: %s holds no crawl\n", directory);
         return EXIT_IO;
     }
+    buffer_init(&refused->text, BUFFER_NO_LIMIT);
     Result rc = crawl_store_lock(&store, directory, false, &error);
     int status = exit_status_tell("schedule", rc, &error) == 0
                      ? schedule_refused_run(refused, directory)
                      : EXIT_DIRECTORY;
     (void)page_db_delete(refused->db);
     crawl_store_close(&store);
-    return status;
-}
-
-static int work(Refused *refused, const char *directory)
-{
-    buffer_init(&refused->text, BUFFER_NO_LIMIT);
-    int status = run_locked(refused, directory);
     free(refused->aside);
     free(refused->wanted);
     buffer_destroy(&refused->text);

@@ -460,12 +460,18 @@ static Result backup_steps(Backup *backup)
                  {NULL, backup->to, "warc", backup_clear},
                  {NULL, backup->to, ".", backup_clear}};
     Result rc = backup_mark(backup, true);
-    for (size_t i = 0; rc == RESULT_OK && i < sizeof steps / sizeof *steps; i++) {
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         rc = steps[i].step != NULL
                  ? steps[i].step(backup)
                  : backup_each(backup, steps[i].root, steps[i].folder, steps[i].visit);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
     }
-    return rc == RESULT_OK ? backup_mark(backup, false) : rc;
+    return backup_mark(backup, false);
 }
 
 static int backup_end(Backup *backup, const char *command, Result rc)

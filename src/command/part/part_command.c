@@ -6,8 +6,8 @@
 
 #include "base/core/hash.h"
 #include "command/text/text_export.h"
+#include "command/text/text_run.h"
 #include "crawl/exit_status.h"
-#include "crawl/input_file.h"
 
 /* ---- Part copy ---- */
 
@@ -209,14 +209,16 @@ static Result copy_rest(PartCopy *copy)
 {
     const WarcRecord *record = NULL;
     text_source_follow(copy->source);
-    Result rc = text_source_next_record(copy->source, &record);
-    while (rc == RESULT_OK && !is_capture(record)) {
+    for (;;) {
+        Result rc = text_source_next_record(copy->source, &record);
+        if (rc != RESULT_OK || is_capture(record)) {
+            return rc;
+        }
         rc = part_copy_take(copy, record);
-        if (rc == RESULT_OK) {
-            rc = text_source_next_record(copy->source, &record);
+        if (rc != RESULT_OK) {
+            return rc;
         }
     }
-    return rc;
 }
 
 static Result copy_piece(PartCopy *copy, const TextJob *job)
@@ -304,11 +306,6 @@ static const char warc_usage[] =
     "usage: ragno export DIR warc [OPTION]...\n"
     "  -o, --output FILE        default standard output; FILE.zst: Zstandard\n";
 
-static Result warc_export_write_output(void *context, const char *bytes, size_t length)
-{
-    return output_file_write(context, bytes, length);
-}
-
 static int warc_export_run(TextExport *command)
 {
     OutputFile output;
@@ -319,9 +316,8 @@ static int warc_export_run(TextExport *command)
     if (rc != RESULT_OK) {
         return EXIT_IO;
     }
-    PartSink sink = {.compression = zstd ? WARC_ZSTD : WARC_GZIP,
-                     .context = &output,
-                     .write = warc_export_write_output};
+    PartSink sink = {
+        .compression = zstd ? WARC_ZSTD : WARC_GZIP, .context = &output, .write = text_sink_write};
     progress_begin(&progress, "export", "records", progress_is_wanted(command->output), stderr,
                    mono_now());
     rc = part_copy(&command->wanted, &sink, &progress, &counts);

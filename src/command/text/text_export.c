@@ -233,7 +233,8 @@ static int text_export_run(TextExport *archive)
     if (rc == RESULT_OK) {
         progress_begin(&progress, "export", "pages", progress_is_wanted(archive->output), stderr,
                        mono_now());
-        rc = text_run(options, &output, &progress, &totals);
+        const TextSink sink = {output.path, &output, text_sink_write};
+        rc = text_run(options, &sink, &progress, &totals);
         rc = output_file_close(&output, rc);
         progress_end(&progress);
         if (!archive->quiet && rc == RESULT_OK && !output.is_gone) {

@@ -289,7 +289,7 @@ typedef struct Run {
     TextWanted wanted; /* of them, with rendered */
     TextRendered rendered;
     TextJobs jobs;
-    OutputFile *output; /* of whoever has the turn */
+    const TextSink *sink; /* of whoever has the turn */
     atomic_size_t next_job;
     _Atomic uint64_t done_bytes;
     _Atomic uint64_t totals[TEXT_TOTALS];
@@ -342,7 +342,7 @@ static Result text_run_write(Worker *worker, size_t job, bool is_end)
     Result rc = run->result;
     mutex_unlock(&run->mutex);
     if (rc == RESULT_OK && worker->out.length > 0) {
-        rc = output_file_write(run->output, worker->out.data, worker->out.length);
+        rc = run->sink->write(run->sink->context, worker->out.data, worker->out.length);
         buffer_reset(&worker->out);
     }
     if (rc == RESULT_OK && is_end) {
@@ -440,18 +440,18 @@ static Result text_run_watch(Run *run, Progress *progress)
     return rc;
 }
 
-static Result write_begin(const TextRunOptions *options, OutputFile *output)
+static Result write_begin(const TextRunOptions *options, const TextSink *sink)
 {
     Buffer out = {.limit = BUFFER_NO_LIMIT};
     TextWriter *writer = NULL;
-    const char *name = output->path == NULL ? "standard output" : output->path;
+    const char *name = sink->name == NULL ? "standard output" : sink->name;
     const char *slash = strrchr(name, '/');
     Result rc = text_writer_new(&writer, &options->writer);
     if (rc == RESULT_OK) {
         rc = text_writer_begin(writer, slash == NULL ? name : slash + 1, wall_now(), &out);
     }
     if (rc == RESULT_OK && out.length > 0) {
-        rc = output_file_write(output, out.data, out.length);
+        rc = sink->write(sink->context, out.data, out.length);
     }
     text_writer_delete(writer);
     buffer_destroy(&out);
@@ -504,10 +504,15 @@ static Result run_workers(Run *run, Worker *workers, unsigned n, Progress *progr
     return rc;
 }
 
-Result text_run(const TextRunOptions *options, OutputFile *output, Progress *progress,
+Result text_sink_write(void *output, const char *bytes, size_t length)
+{
+    return output_file_write(output, bytes, length);
+}
+
+Result text_run(const TextRunOptions *options, const TextSink *sink, Progress *progress,
                 TextTotals *totals)
 {
-    Run run = {.options = options, .wanted = options->wanted, .output = output};
+    Run run = {.options = options, .wanted = options->wanted, .sink = sink};
     memset(totals, 0, sizeof *totals);
     mutex_init(&run.mutex, RANK_QUEUE);
     condition_init(&run.changed);
@@ -521,7 +526,7 @@ Result text_run(const TextRunOptions *options, OutputFile *output, Progress *pro
         rc = text_places_cut(&run.jobs, wanted->directory, wanted->choice);
     }
     if (rc == RESULT_OK) {
-        rc = write_begin(options, output);
+        rc = write_begin(options, sink);
     }
     unsigned n = options->threads < TEXT_THREADS_MAX ? options->threads : TEXT_THREADS_MAX;
     n = run.jobs.n < n ? (unsigned)run.jobs.n : n;

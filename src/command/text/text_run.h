@@ -72,8 +72,17 @@ typedef struct TextTotals {
     uint64_t of[TEXT_TOTALS];
 } TextTotals;
 
-/* Exports the texts. RESULT_CLOSED: the reader has closed the output. Other errors are those of the
- * output, of memory or of the folder; all but RESULT_MEMORY have been reported. totals are valid in
- * every case. */
-Result text_run(const TextRunOptions *options, OutputFile *output, Progress *progress,
+/* Where the texts go. */
+typedef struct TextSink {
+    const char *name; /* of the file; NULL: standard output */
+    void *context;
+    Result (*write)(void *context, const char *bytes, size_t length);
+} TextSink;
+
+/* A write of an OutputFile. */
+Result text_sink_write(void *output, const char *bytes, size_t length);
+
+/* Exports the texts. Errors are those of the sink, of memory or of the folder; the latter have been
+ * reported. totals are valid in every case. */
+Result text_run(const TextRunOptions *options, const TextSink *sink, Progress *progress,
                 TextTotals *totals);

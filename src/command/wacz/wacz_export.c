@@ -182,7 +182,6 @@ typedef struct WaczCommand {
     ZipWriter *zip;
     WaczIndex index;
     WallTime now;
-    Result zip_result; /* of the last write by way of stdio */
     PartCounts counts;
     TextTotals pages;
 } WaczCommand;
@@ -227,24 +226,10 @@ static Result write_archive(WaczCommand *command, Progress *progress)
 
 /* ---- pages ---- */
 
-/* The texts are written by stdio, as to any other file. */
-static ssize_t write_cookie(void *cookie, const char *bytes, size_t length)
-{
-    WaczCommand *command = cookie;
-    if (command->zip_result == RESULT_OK) {
-        command->zip_result = zip_writer_write(command->zip, bytes, length);
-    }
-    if (command->zip_result != RESULT_OK) {
-        errno = command->zip_result == RESULT_FULL ? ENOSPC : EIO;
-        return 0;
-    }
-    return (ssize_t)length;
-}
-
 static Result write_pages(WaczCommand *command, Progress *progress)
 {
     const ZipEntry *entry = NULL;
-    OutputFile output = {.command = "export", .path = command->archive.output};
+    const TextSink sink = {command->archive.output, command, write_archive_bytes};
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     TextRunOptions options = {.wanted = command->archive.wanted,
                               .pages = {.main_text = command->main_text, .styles = true},
@@ -259,12 +244,7 @@ static Result write_pages(WaczCommand *command, Progress *progress)
     if (rc != RESULT_OK) {
         return rc;
     }
-    output.file = fopencookie(command, "w", (cookie_io_functions_t){.write = write_cookie});
-    if (output.file == NULL) {
-        return RESULT_MEMORY;
-    }
-    rc = text_run(&options, &output, progress, &command->pages);
-    rc = output_file_close(&output, rc);
+    rc = text_run(&options, &sink, progress, &command->pages);
     return rc == RESULT_OK ? zip_writer_end(command->zip, &entry) : rc;
 }
 
