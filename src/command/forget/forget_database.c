@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/core/ascii.h"
 #include "base/memory/array.h"
 #include "base/memory/bits.h"
 #include "fetch/transfer/fetch_result.h"
@@ -20,39 +21,15 @@
 
 static const char *const kinds[] = {"host ", "url ", "regex "};
 
-/* An expression that finds a host or a URL in a piece of text. No name goes on before or behind a
- * host's; a URL ends where a line of a log, of JSON or of a table goes on. */
-static Result target_expression(ForgetKind kind, const char *text, size_t length, UrlRegex **regex)
-{
-    Buffer words = {.limit = BUFFER_NO_LIMIT};
-    Buffer error = {.limit = 4096};
-    Result rc = buffer_printf(&words,
-                              kind == FORGET_HOST ? "(?i)(?<![\\w-])\\Q%.*s\\E(?!\\.?[\\w-])"
-                                                  : "(?i)\\Q%.*s\\E(?![^\\s\\x00\",<>'|)])",
-                              (int)length, text);
-    if (rc == RESULT_OK) {
-        rc = url_regex_compile(words.data, "", regex, &error);
-    }
-    buffer_destroy(&words);
-    buffer_destroy(&error);
-    return rc;
-}
-
 static Result target_put(ForgetTargets *targets, ForgetKind kind, const char *text, size_t length)
 {
     ForgetTarget target = {.kind = kind, .text = strndup(text, length), .length = length};
-    Result rc = target.text == NULL ? RESULT_MEMORY : RESULT_OK;
-    if (rc == RESULT_OK && kind != FORGET_REGEX) {
-        rc = target_expression(kind, text, length, &target.regex);
-    }
-    if (rc == RESULT_OK) {
-        rc = array_add(&targets->all, &targets->n, sizeof target, &target);
-    }
-    if (rc != RESULT_OK) {
-        url_regex_delete(target.regex);
+    if (target.text == NULL ||
+        array_add(&targets->all, &targets->n, sizeof target, &target) != RESULT_OK) {
         free(target.text);
+        return RESULT_MEMORY;
     }
-    return rc;
+    return RESULT_OK;
 }
 
 Result forget_targets_add(ForgetTargets *targets, const char *word, Buffer *error)
@@ -196,6 +173,38 @@ static bool target_ends_url(char c)
     return c == '\0' || isspace((unsigned char)c) != 0 || strchr("\",<>'|)", c) != NULL;
 }
 
+static bool target_is_name_char(char c)
+{
+    return isalnum((unsigned char)c) != 0 || c == '-' || c == '_';
+}
+
+static bool target_is_host_at(const char *at, const char *start, const char *end, size_t length)
+{
+    bool begins = at == start || !target_is_name_char(at[-1]);
+    const char *next = at + length;
+    bool goes_on = next < end && (target_is_name_char(*next) ||
+                                  (*next == '.' && next + 1 < end && target_is_name_char(next[1])));
+    return begins && !goes_on;
+}
+
+/* By hand: an expression would be too large for a URL of 32 KiB, which may have been fetched. */
+static bool target_is_in(const ForgetTarget *target, const char *text, size_t length)
+{
+    const char *end = text + length;
+    for (const char *at = text; (size_t)(end - at) >= target->length; at++) {
+        if (ascii_lower(*at) != ascii_lower(*target->text) ||
+            strncasecmp(at, target->text, target->length) != 0) {
+            continue;
+        }
+        const char *next = at + target->length;
+        if (target->kind == FORGET_HOST ? target_is_host_at(at, text, end, target->length)
+                                        : next == end || target_ends_url(*next)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool target_regex_is_in(const ForgetTarget *target, const char *text, size_t length)
 {
     const char *end = text + length;
@@ -218,7 +227,7 @@ bool forget_is_named(const ForgetTargets *targets, const char *text, size_t leng
     for (size_t i = 0; i < targets->n; i++) {
         const ForgetTarget *target = &targets->all[i];
         if (target->kind == FORGET_REGEX ? target_regex_is_in(target, text, length)
-                                         : url_regex_find(target->regex, text, length, true)) {
+                                         : target_is_in(target, text, length)) {
             return true;
         }
     }

@@ -40,7 +40,7 @@ typedef struct ForgetTarget {
     ForgetKind kind;
     char *text; /* as the parser of URLs writes it */
     size_t length;
-    UrlRegex *regex; /* of a host or a URL: that finds it in a text */
+    UrlRegex *regex;
 } ForgetTarget;
 
 typedef struct ForgetTargets {
