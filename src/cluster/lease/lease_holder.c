@@ -11,7 +11,16 @@
  * Owns: the queues and the messages; claims are the holder's. Time is a parameter.
  * Threads: one at a time. */
 
-/* One address that is wanted, held, or being given back. */
+/* One address that is wanted, held, or being given back. The states of lease_holder.h, as flags:
+ *
+ *               wanted  held  leaves
+ *    WANTED       yes    no     -      ask until the want is in a message; leaves of the time
+ * before HELD         yes    yes    no     told: its end has come, and the workbench has heard of
+ * it LEAVING      no     no     yes    until the release is answered forgotten    no     no     no
+ * and nothing of it in flight or queued: forget_if_idle
+ *
+ * A message speaks for the moment at which it was filled. What has changed since is seen when it is
+ * answered, and goes into the next one (lease_holder_settle). */
 typedef struct LeaseClaim {
     IpAddress address;
     uint16_t arbiter;
@@ -75,6 +84,8 @@ static LeasePeer *lease_peer_find_or_add(LeaseHolder *holder, uint16_t agent)
 static LeasePeer *lease_peers_with(LeaseHolder *holder, uint16_t agent, uint64_t number)
 {
     LeasePeer *peer = map_get(&holder->peers, map_key(agent + UINT64_C(1)));
+    /* Of a request that nobody took only the token comes back, which has the lowest bits of the
+     * number. */
     bool same = peer != NULL && (peer->number ^ number) << (64 - LEASE_NUMBER_BITS) == 0;
     return same && peer->number > 0 ? peer : NULL;
 }
@@ -84,6 +95,7 @@ static LeasePeer *lease_peers_with(LeaseHolder *holder, uint16_t agent, uint64_t
 static void lease_peers_place(LeaseHolder *holder, LeasePeer *peer)
 {
     heap_remove(&holder->due, &peer->due);
+    /* One message in flight: until it is answered, or given up, nothing else is due. */
     if (peer->number > 0) {
         (void)heap_push(&holder->due, &peer->due, mono_add_ms(peer->sent, LEASE_ANSWER_MS).ns, 0);
     } else if (peer->first != NULL) {
@@ -125,12 +137,16 @@ static void write_items(LeasePeer *peer, LeaseClaim *claim, MonoTime now)
     size_t before = peer->n;
     LeaseItem *item = claim->leaves ? next_item(peer, claim, LEASE_RELEASE) : NULL;
     if (item != NULL) {
+        /* One ms more, since it was rounded down: an address may rest longer than owed, never
+         * less. */
         int64_t rest = mono_ms_between(now, claim->rest_end) + 1;
         item->rest_ms = rest > 0 ? rest : 0;
     }
     bool left = item != NULL || !claim->leaves; /* a want is never read before a release */
     item = claim->ask && left ? next_item(peer, claim, LEASE_WANT) : NULL;
     if (item != NULL) {
+        /* 0: a new want. Else an extension of this very lease, which another grant does not
+         * answer. */
         item->number = claim->held ? claim->number : 0;
         claim->ask = false;
     }
@@ -142,6 +158,8 @@ static void write_items(LeasePeer *peer, LeaseClaim *claim, MonoTime now)
 static void lease_peers_fill(LeaseHolder *holder, LeasePeer *peer, MonoTime now)
 {
     peer->n = 0;
+    /* Two, since a claim that is released and wanted again says both in one message, in this
+     * order. */
     while (peer->first != NULL && peer->n + 2 <= LEASE_ITEMS_MOST) {
         LeaseClaim *claim = peer->first;
         peer->first = claim->next_queued;
@@ -245,6 +263,7 @@ static LeaseClaim *add_claim(LeaseHolder *holder, const IpAddress *address)
     claim->address = *address;
     claim->arbiter = arbiters_find(&holder->arbiters, address);
     heap_node_init(&claim->timer);
+    /* In the heap from now on, so that set_timer, which takes it out first, always has room. */
     if (heap_push(&holder->timers, &claim->timer, MONO_NEVER.ns, 0) != RESULT_OK) {
         free(map_remove(&holder->claims, key));
         return NULL;
@@ -259,6 +278,7 @@ static void lease_holder_leave(LeaseHolder *holder, LeaseClaim *claim, MonoTime 
     claim->rest_end = mono_later(claim->rest_end, rest_end);
     holder->held -= claim->held;
     claim->held = false;
+    /* Who waits is asked of the arbiter anew with the next grant. */
     claim->others = false;
 }
 
@@ -273,6 +293,8 @@ void lease_holder_want(LeaseHolder *holder, const IpAddress *address, uint64_t t
         holder->sink.take(holder->sink.context, &notice);
         return;
     }
+    /* The workbench asks anew after an end, or for another ticket: the old lease goes back in the
+     * same message, before the want. */
     if (claim->held) {
         lease_holder_leave(holder, claim, now);
     }
@@ -329,6 +351,7 @@ void lease_holder_lose_all(LeaseHolder *holder, MonoTime now)
     LeaseClaim *claim = NULL;
     while ((claim = map_next(&holder->claims, &place)) != NULL) {
         if (claim->held) {
+            /* serve_timer tells the workbench, with the next work. */
             claim->end = now.ns < claim->end.ns ? now : claim->end;
             claim->ask = false;
             set_timer(holder, claim, now);
@@ -352,10 +375,13 @@ bool lease_holder_message(LeaseHolder *holder, MonoTime now, LeaseMessage *messa
         LeasePeer *peer = HEAP_ELEMENT(node, LeasePeer, due);
         lease_peers_fill(holder, peer, now);
         if (peer->n > 0) {
+            /* By the clock, so that numbers go on growing after a restart; at least one more than
+             * the last, so that no two are the same within a tick. */
             uint64_t clock = (uint64_t)now.ns >> LEASE_TICK_BITS;
             holder->last = clock > holder->last ? clock : holder->last + 1;
             holder->messages++;
             peer->number = holder->last;
+            /* The term is counted from here, before anybody can have granted it (invariant 1). */
             peer->sent = now;
             peer->not_before = mono_add_ms(now, holder->rules.pace_ms);
         }
@@ -376,8 +402,12 @@ static void take_grant(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *
                        const LeaseAnswer *answer, MonoTime asked, MonoTime now)
 {
     bool extends = item->number > 0;
+    /* A little longer than was said, since two clocks drift apart by a LEASE_DRIFTth at most. */
     int64_t wait_ms = answer->wait_ms + answer->wait_ms / LEASE_DRIFT;
     MonoTime begin = wait_ms > 0 ? mono_add_ms(now, wait_ms + 1) : (MonoTime){0};
+    /* The answer to a question of before: the lease that it extends is another one by now, or
+     * nobody wants the address any more. Then the grant is given back, as the arbiter believes that
+     * we have it. */
     if (extends ? !claim->held || claim->number != item->number : !claim->wanted) {
         claim->leaves |= !extends; /* it is not wanted any more */
         claim->rest_end = mono_later(claim->rest_end, begin);
@@ -390,6 +420,7 @@ static void take_grant(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *
     claim->others = answer->others;
     claim->told = false;
     claim->rest_end = begin;
+    /* Never earlier than what was granted before: an old answer cannot shorten a lease. */
     claim->end = mono_later(claim->end, mono_add_ms(asked, holder->rules.term_ms));
     set_timer(holder, claim, mono_add_ms(asked, holder->rules.term_ms * 2 / 3));
     lease_holder_tell(holder, claim, LEASE_NOTICE_GRANTED);
@@ -399,6 +430,7 @@ static void take_wait(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *i
                       const LeaseAnswer *answer, MonoTime now)
 {
     if (!claim->held) {
+        /* We stand in the arbiter's line for what nobody wants any more: it is told so. */
         claim->leaves |= !claim->wanted;
         set_timer(holder, claim, mono_add_ms(now, LEASE_REFRESH_MS));
     } else if (item->number == claim->number) {
@@ -406,6 +438,8 @@ static void take_wait(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *i
             claim->others = true;
             lease_holder_tell(holder, claim, LEASE_NOTICE_CONTENDED);
         }
+        /* Not extended, though nobody is known to wait: by an arbiter that has just begun, for
+         * example (lease.h, 3). */
         MonoTime again = mono_add_ms(now, holder->rules.term_ms / 6 + 1);
         set_timer(holder, claim, claim->others ? claim->end : mono_earlier(claim->end, again));
     }
@@ -415,6 +449,8 @@ static void lease_holder_take_answer(LeaseHolder *holder, LeaseClaim *claim, con
                                      const LeaseAnswer *answer, MonoTime asked, MonoTime now)
 {
     if (item->ask == LEASE_RELEASE) {
+        /* Only an answer ends LEAVING: a release that may be lost is repeated
+         * (lease_holder_nobody). */
         claim->leaves = false;
         claim->rest_end = (MonoTime){0};
     } else if (answer->said == LEASE_GRANTED) {
@@ -447,6 +483,8 @@ void lease_holder_answer(LeaseHolder *holder, uint16_t from, uint64_t number,
     if (peer == NULL) {
         return;
     }
+    /* Another number of answers than of questions belongs to another message, or a faulty
+     * program. */
     if (n != peer->n) {
         lease_holder_nobody(holder, from, number, now);
         return;
@@ -455,6 +493,8 @@ void lease_holder_answer(LeaseHolder *holder, uint16_t from, uint64_t number,
     peer->silent = false;
     for (size_t i = 0; i < n; i++) {
         LeaseClaim *claim = peer->items[i].claim;
+        /* The arbiter of this address may have changed since it was asked: then its word does not
+         * count. */
         if (claim->arbiter == from) {
             lease_holder_take_answer(holder, claim, &peer->items[i], &answers[i], peer->sent, now);
         }
@@ -469,12 +509,15 @@ void lease_holder_nobody(LeaseHolder *holder, uint16_t to, uint64_t number, Mono
     if (peer == NULL) {
         return;
     }
+    /* From here on an answer that comes late is one to no message in flight, and is dropped
+     * (invariant 2): a grant that was given up must not make two holders of an address. */
     peer->number = 0;
     peer->silent = true;
     peer->not_before = mono_add_ms(now, NOBODY_MS);
     for (size_t i = 0; i < peer->n; i++) {
         LeaseClaim *claim = peer->items[i].claim;
         if (peer->items[i].ask == LEASE_WANT) {
+            /* Not of a lease whose end was told: the workbench asks again, if it still wants it. */
             claim->ask |= claim->wanted && (!claim->held || !claim->told);
         }
         lease_holder_settle(holder, peer, i);
@@ -490,6 +533,8 @@ void lease_holder_hint(LeaseHolder *holder, uint16_t from, LeaseHintKind kind,
     if (claim == NULL || !claim->wanted || claim->arbiter != from) {
         return;
     }
+    /* With a message in flight the want is at the arbiter, or will be: the offer is answered by
+     * it. */
     if (kind == LEASE_OFFER && !claim->held && claim->messages == 0) {
         claim->ask = true;
         lease_peers_queue(holder, claim);
@@ -505,6 +550,7 @@ void lease_holder_hint(LeaseHolder *holder, uint16_t from, LeaseHintKind kind,
 static void serve_timer(LeaseHolder *holder, LeaseClaim *claim, MonoTime now)
 {
     if (claim->held && !mono_before(now, claim->end)) {
+        /* It stays held, for the arbiter, until the workbench has released it or wants it again. */
         set_timer(holder, claim, MONO_NEVER);
         if (!claim->told) {
             claim->told = true;
@@ -515,6 +561,7 @@ static void serve_timer(LeaseHolder *holder, LeaseClaim *claim, MonoTime now)
     }
     if (claim->held) {
         set_timer(holder, claim, claim->end);
+        /* An address that others wait for is not extended: it goes round. */
         claim->ask = !claim->others;
     } else {
         set_timer(holder, claim, mono_add_ms(now, LEASE_REFRESH_MS));
@@ -532,6 +579,7 @@ void lease_holder_work(LeaseHolder *holder, MonoTime now)
     while ((node = heap_top(&holder->timers)) != NULL && node->key <= now.ns) {
         serve_timer(holder, HEAP_ELEMENT(node, LeaseClaim, timer), now);
     }
+    /* Only those that wait for an answer; the others are lease_holder_message's. */
     while ((node = heap_top(&holder->due)) != NULL && node->key <= now.ns &&
            HEAP_ELEMENT(node, LeasePeer, due)->number > 0) {
         const LeasePeer *peer = HEAP_ELEMENT(node, LeasePeer, due);
@@ -550,6 +598,8 @@ MonoTime lease_holder_next(const LeaseHolder *holder)
 /* Another one decides about an address, who does not know of its lease. */
 static void change_arbiter(LeaseHolder *holder, LeaseClaim *claim)
 {
+    /* The next message to the new one is a want, whose grant goes on where this lease ends. What
+     * leaves need not be told to it: it has never heard of the lease. */
     claim->number = 0;
     claim->leaves = false;
     if (claim->wanted && !claim->held) {
@@ -584,6 +634,7 @@ void lease_holder_set(LeaseHolder *holder, Arbiters *arbiters, MonoTime now)
         }
     }
     if (changed) {
+        /* Also of claims whose arbiter stays: an answer under way was given by the table before. */
         give_up_all(holder, now);
     }
 }
@@ -595,6 +646,7 @@ size_t lease_holder_held(LeaseHolder *holder, uint16_t agent, uint64_t session, 
     size_t place = 0;
     size_t n = 0;
     const LeaseClaim *claim = NULL;
+    /* An older process of the arbiter still asks: what it builds on the answer is void. */
     if (peer == NULL || session < peer->session) {
         return SIZE_MAX;
     }
@@ -602,6 +654,8 @@ size_t lease_holder_held(LeaseHolder *holder, uint16_t agent, uint64_t session, 
     lease_holder_restarted(holder, agent, now); /* what is in flight is not believed any more */
     while ((claim = map_next(&holder->claims, &place)) != NULL) {
         if (claim->held && claim->arbiter == agent) {
+            /* Rounded up, and counted from now at its side: it waits rather too long than too
+             * short. */
             int64_t left_ms = mono_ms_between(now, claim->end) + 1;
             if (n == most) {
                 return SIZE_MAX;

@@ -62,6 +62,8 @@ static int check_file_open(CheckFile *check, const char *usage, int argc, char *
         {"markdown", 0, COMMAND_FLAG, .to = &check->markdown},
         {"no-styles", 0, COMMAND_FLAG, .to = &check->no_styles},
         {"facts", 0, COMMAND_FLAG, .to = &check->facts}};
+    /* Usage is the table of what a command takes: an option that is not in it is refused as
+     * unknown. */
     CommandOption own[sizeof all / sizeof *all];
     CommandLine line = {"check", usage, own, .words_least = words, .words_most = words};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -77,6 +79,7 @@ static int check_file_open(CheckFile *check, const char *usage, int argc, char *
     }
     check->file = line.words[0];
     check->words = line.words + 1;
+    /* "FILE --" in a usage: the option behind it has no brackets, so it must be given. */
     if (check->url == NULL && strstr(usage, "FILE --") != NULL) {
         return command_line_complain(
             &line, strstr(usage, "--url") != NULL ? "no --url for" : "no --base for", check->file);
@@ -112,6 +115,7 @@ static int check_file_parse(CheckFile *check, const char *usage, int argc, char 
                            .content_type = check->content_type,
                            .url = check->url,
                            .url_length = strlen(check->url)};
+        /* By prefix: parameters such as a charset may follow. */
         bool is_sheet =
             check->content_type != NULL && strncasecmp(check->content_type, "text/css", 8) == 0;
         rc = is_sheet ? html_parse_sheet(check->parser, &input, &check->page)
@@ -128,6 +132,7 @@ static int check_file_parse(CheckFile *check, const char *usage, int argc, char 
 /* The whole answer, which includes a <meta> behind the prescan's reach: so the page is parsed. */
 static int check_charset(const char *usage, int argc, char **argv)
 {
+    /* Any URL will do: no link of the page is looked at. */
     CheckFile check = {.url = "http://localhost/"};
     int status = check_file_parse(&check, usage, argc, argv);
     if (status == 0) {
@@ -225,11 +230,14 @@ static int ask_all(Resolver *resolver, Queue *answers, int n, char **hosts)
         waiting++;
         resolver_resolve(resolver, questions[i]);
     }
+    /* All questions are under way by now, and are answered at once, as in a crawl. A resolver
+     * answers each, by its time-out at the latest, so this ends. */
     for (; waiting > 0; waiting--) {
         void *answer = NULL;
         size_t got = 0;
         (void)queue_pop(answers, &answer, 1, &got, MONO_NEVER);
     }
+    /* In the order of the words, whichever answer came first. */
     for (int i = 0; i < n && questions != NULL; i++) {
         if (questions[i] != NULL && !check_dns_print_answer(questions[i])) {
             status = 1;
@@ -248,6 +256,7 @@ static int check_dns_resolve(const Config *config, int n, char **hosts)
     Result rc = ip_ranges_parse(&policy.allowed, config->fetch_allow_addresses, &error);
     buffer_destroy(&error);
     if (rc == RESULT_OK) {
+        /* Room for every answer: the resolver's thread never waits for this one. */
         rc = queue_init(&answers, (size_t)n);
     }
     if (rc != RESULT_OK) {

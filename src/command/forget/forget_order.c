@@ -68,6 +68,7 @@ static void text_annotations(const ForgetTargets *targets, const LogText *column
         }
         at = comma == NULL ? end : comma + 1;
     }
+    /* A column that is empty has a "-", or the next reader would miscount. */
     if (out->length == start) {
         (void)buffer_append_char(out, '-');
     }
@@ -78,10 +79,17 @@ static Result text_log_line(const ForgetTargets *targets, const char *line, size
                             Buffer *out, bool *changed)
 {
     LogText columns[CRAWL_LOG_COLUMNS];
+    /* A header, or a line that a crash has cut: as a whole it goes, or stays. */
     if (crawl_log_columns(line, length, columns) != CRAWL_LOG_COLUMNS) {
         *changed = forget_is_named(targets, line, length);
         return *changed ? RESULT_OK : buffer_printf(out, "%.*s\n", (int)length, line);
     }
+    /* What a line comes to:
+     *
+     *   the URL is meant              goes; with hash-logs it stays, and a hash stands for the URL
+     *   older than the age            goes
+     *   names it elsewhere            referrer becomes "-", annotations that name it go
+     *   none of these                 stays, byte for byte */
     const LogText *url = &columns[COLUMN_URL];
     bool meant = forget_means_url(targets, url->bytes, url->length);
     *changed = meant || text_is_old(targets, &columns[COLUMN_TIME]);
@@ -94,6 +102,7 @@ static Result text_log_line(const ForgetTargets *targets, const char *line, size
     *changed = true;
     const char *referrer = columns[COLUMN_REFERRER].bytes;
     size_t before = out->length;
+    /* The buffer keeps its first error, which buffer_end returns: half a line is never written. */
     (void)buffer_append(out, line, (size_t)(url->bytes - line));
     if (meant) {
         (void)buffer_printf(out, "http://forgotten.invalid/%016" PRIx64,

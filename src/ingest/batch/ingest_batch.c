@@ -9,6 +9,7 @@
 
 /* ---- Ingest options ---- */
 
+/* Results that wait, not bytes: these are bounded by the gate (IngestOptions.results). */
 #define QUEUE_CAPACITY 2048u
 
 HostLimits ingest_host_limits(const Config *config)
@@ -65,6 +66,7 @@ Result ingest_kept_read(MDB_txn *txn, MDB_dbi crawl, IngestKept what, void *reco
     memset(record, 0, size);
     Result rc = lmdb_get(txn, crawl, ingest_kept_key(what), &value, "get totals");
     if (rc == RESULT_OK) {
+        /* The shorter of both: a record of an older version has fewer fields, the rest stays 0. */
         memcpy(record, value.mv_data, value.mv_size < size ? value.mv_size : size);
     }
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
@@ -92,6 +94,7 @@ static bool batch_waits_note(Batch *batch, BatchHost *host)
     page_db_looked_up(batch->store->db, 1);
     bool is_known = batch_note(
         batch, schedule_host_count(batch->store->schedule, batch->txn, host->host, &entries));
+    /* An idle host has no entry: put_hosts makes it from this record. */
     record->idle = is_known && entries == 0;
     return is_known;
 }
@@ -144,6 +147,7 @@ Result ingest_cluster_init(IngestCluster *cluster, uint16_t self, const ClusterT
     if (rc == RESULT_OK) {
         rc = outbox_open(&cluster->outbox, txn, crawl);
     }
+    /* Before the result is looked at: ingest_cluster_destroy takes it apart in any case. */
     outbox_draft_init(&cluster->draft, &cluster->outbox);
     if (rc == RESULT_OK) {
         rc = via_table_open(&cluster->vias, txn);
@@ -238,6 +242,7 @@ const LinkRecord *ingest_cluster_best(IngestCluster *cluster, const char *url, s
     if (arrivals->n == 0 || url == NULL) {
         return NULL;
     }
+    /* Made when it is first asked for: most blocks bring no page that is new here. */
     if (arrivals->best == NULL) {
         index_arrivals(arrivals);
     }
@@ -273,6 +278,7 @@ void ingest_cluster_end(IngestCluster *cluster, const Batch *batch, bool committ
     uint16_t to = 0;
     size_t bytes = 0;
     ingest_cluster_arrive(cluster, NULL, 0);
+    /* Behind the commit only: what others are told, and what is counted, cannot be taken back. */
     if (committed) {
         cluster->totals = batch->shared;
         ingest_cluster_publish(cluster, &cluster->draft.state);
@@ -294,6 +300,8 @@ Result ingest_sieve_takes_later(Batch *batch, const ParsedPage *page, size_t n_l
     }
     /* What was begun in a transaction that failed is gone on with. */
     bool is_wide = n_links > (size_t)batch->options->config.store_batch_links;
+    /* The three reasons: its links are begun there, they are too many for one transaction, or the
+     * batch as a whole leaves its links to the sieve. */
     *later = page->links.ticket.number != 0 || is_wide || (batch->defers && n_links > 0);
     if (*later || !sieve_holds(batch->sieve->sieve)) {
         return RESULT_OK;
@@ -358,8 +366,10 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
         batch->site_limits = options->host_config(options->host_context, "", &config);
         batch->limits = ingest_host_limits(&config);
     }
+    /* No bound of its own: results are bounded by their number, and by the gate. */
     arena_init(&batch->memory, BLOCK_BYTES, SIZE_MAX);
     dedup_scratch_init(&batch->dedup);
+    /* A batch of chores alone has no pages, and its arrays are not NULL. */
     size_t n = n_pages == 0 ? 1 : n_pages;
     batch->writes = arena_alloc(&batch->memory, n * sizeof *batch->writes);
     batch->crawled = arena_alloc(&batch->memory, n * sizeof *batch->crawled);
@@ -397,12 +407,14 @@ BatchHost *batch_host(Batch *batch, uint32_t id)
     bool is_read =
         batch_note(batch, host_rows_get(batch->store->hosts, batch->txn, id, &host->record));
     WaitEntry entry;
+    /* Its entry as of the last commit, which put_hosts has to take out of the table. */
     host->waits_ms = wait_rows_entry(id, &host->record, &entry) ? entry.until_ms : 0;
     return is_read && batch_note(batch, map_put(&batch->hosts, map_key(id), host)) ? host : NULL;
 }
 
 void batch_host_gets(BatchHost *host, uint64_t n, unsigned level)
 {
+    /* 0 is the best level; URLs that have none say nothing about it. */
     if (level < SCHEDULE_NO_LEVEL && (host->got_urls == 0 || level < host->best_level)) {
         host->best_level = (uint8_t)level;
     }
@@ -449,6 +461,7 @@ bool batch_find_host(Batch *batch, const char *url, uint32_t *id)
 {
     Authority at = authority_of(url, strlen(url));
     Buffer origin = {.limit = BUFFER_NO_LIMIT};
+    /* The scheme as it stands, then host and port: hosts are known without user and password. */
     bool found = buffer_append(&origin, url, at.start) == RESULT_OK &&
                  buffer_append(&origin, url + at.host, at.end - at.host) == RESULT_OK &&
                  page_db_host_find(batch->store->db, batch->txn, origin.data, origin.length, id) ==
@@ -501,6 +514,7 @@ Result batch_result_of(const Batch *batch, int rc)
     if (rc == 0) {
         return RESULT_OK;
     }
+    /* A callback has failed, and told why; PageDB says only that one did. */
     if (batch->result != RESULT_OK) {
         return batch->result;
     }
@@ -519,6 +533,7 @@ bool batch_note_db(Batch *batch, int rc)
 static bool make_held_changes(Batch *batch)
 {
     size_t n = batch->n_held;
+    /* First: after an error the batch is aborted, and these must not be made a second time. */
     batch->n_held = 0;
     return batch_note(batch,
                       schedule_change_all(batch->store->schedule, batch->txn, batch->held, n));
@@ -527,6 +542,8 @@ static bool make_held_changes(Batch *batch)
 bool batch_schedule(Batch *batch, const PageRef *page, unsigned from, unsigned to)
 {
     batch->held[batch->n_held++] = schedule_move(page->host, from, to, page->index);
+    /* Held back until HELD_CHANGES have come together, so that those of one host are made together,
+     * whatever the order of the pages. */
     return (batch->holds && batch->n_held < HELD_CHANGES) || make_held_changes(batch);
 }
 
@@ -550,6 +567,7 @@ static bool look_for_woken(Batch *batch)
 {
     size_t place = 0;
     const BatchHost *host = NULL;
+    /* One such host is enough to know that the distributor has something new to do. */
     while (batch->result == RESULT_OK && !batch->woke &&
            (host = map_next(&batch->hosts, &place)) != NULL) {
         uint64_t entries = 0;
@@ -618,6 +636,7 @@ CommitNotice *batch_notice(const Batch *batch)
     if (notice == NULL) {
         return NULL;
     }
+    /* One more than needed, so that NULL always means that there is no memory. */
     notice->done = calloc(batch->n_pages + 1, sizeof *notice->done);
     notice->hosts = calloc(batch->hosts.count + 1, sizeof *notice->hosts);
     notice->dropped = calloc(batch->hosts.count + 1, sizeof *notice->dropped);
@@ -640,6 +659,8 @@ CommitNotice *batch_notice(const Batch *batch)
     size_t place = 0;
     const BatchHost *host = NULL;
     while ((host = map_next(&batch->hosts, &place)) != NULL) {
+        /* Either, or: a host that was cleared and got URLs again has `cleared` taken back
+         * (batch_host_returns). */
         if (host->cleared) {
             notice->dropped[notice->n_dropped++] = host->host;
         } else if (host->got_urls > 0 || host->revived) {
