@@ -6,6 +6,7 @@
 #include "base/thread/thread.h"
 #include "ingest/revisit/revisits.h"
 #include "ingest/page/page_way.h"
+#include "base/memory/array.h"
 
 #define TAKE                                                                                       \
     8u /* pages from the queue at a time: the most by which a batch passes its bound of links */
@@ -155,12 +156,7 @@ static Result ingest_collect(Ingest *ingest, MonoTime until, bool patient)
     size_t links = 0;
     /* For as many pages as a batch may have now. Without memory it stays as it was. */
     size_t wanted = (size_t)ingest->writer.options.config.store_batch_pages;
-    ParsedPage **pages =
-        wanted > ingest->room ? realloc(ingest->pages, wanted * sizeof(ParsedPage *)) : NULL;
-    if (pages != NULL) {
-        ingest->pages = pages;
-        ingest->room = wanted;
-    }
+    (void)array_reserve(&ingest->pages, &ingest->room, wanted, sizeof *ingest->pages);
     thread_step("waiting");
     Result rc = ingest_take(ingest, 1, 1, until, &links);
     if (rc != RESULT_OK) {

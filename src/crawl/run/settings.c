@@ -7,6 +7,7 @@
 
 #include "base/option/option_changes.h"
 #include "rules/memory_budget.h"
+#include "base/memory/array.h"
 
 #define OPERATOR "operator" /* origin of what one has set */
 
@@ -50,22 +51,15 @@ static Result settings_remember(Settings *settings, const char *pattern, const c
         known->text = copy;
         return RESULT_OK;
     }
-    SettingsEntry *more = realloc(settings->set, (settings->n_set + 1) * sizeof *more);
-    if (more == NULL || copy == NULL) {
-        free(copy);
-        settings->set = more != NULL ? more : settings->set;
-        return RESULT_MEMORY;
-    }
-    settings->set = more;
-    SettingsEntry *entry = &more[settings->n_set++];
-    *entry = (SettingsEntry){.pattern = strdup(pattern),
-                             .name = strdup(name),
-                             .text = copy,
-                             .before = strdup(before),
-                             .origin = strdup(origin)};
-    if (entry->pattern == NULL || entry->name == NULL || entry->before == NULL ||
-        entry->origin == NULL) {
-        settings_forget(settings, entry);
+    SettingsEntry entry = {.pattern = strdup(pattern),
+                           .name = strdup(name),
+                           .text = copy,
+                           .before = strdup(before),
+                           .origin = strdup(origin)};
+    if (entry.pattern == NULL || entry.name == NULL || copy == NULL || entry.before == NULL ||
+        entry.origin == NULL ||
+        array_add(&settings->set, &settings->n_set, sizeof entry, &entry) != RESULT_OK) {
+        settings_release(&entry);
         return RESULT_MEMORY;
     }
     return RESULT_OK;

@@ -9,6 +9,7 @@
 #include "parse/text/entities.h"
 #include "parse/html/html_words.h"
 #include "parse/html/html.h"
+#include "base/memory/array.h"
 
 /* ---- values ---- */
 
@@ -52,24 +53,10 @@ static bool is_other_scheme(const HtmlSlice *url)
 
 static bool html_links_make_room(HtmlTree *tree)
 {
-    if (tree->n_refs < tree->refs_capacity) {
-        return true;
-    }
-    size_t capacity = tree->refs_capacity == 0 ? 256 : 2 * tree->refs_capacity;
-    HtmlRef *refs = realloc(tree->refs, capacity * sizeof *refs);
-    if (refs == NULL) {
-        return false;
-    }
-    tree->refs = refs;
-    if (tree->options->link_text > 0) {
-        HtmlSpan *spans = realloc(tree->spans, capacity * sizeof *spans);
-        if (spans == NULL) {
-            return false;
-        }
-        tree->spans = spans;
-    }
-    tree->refs_capacity = capacity;
-    return true;
+    size_t n = tree->n_refs + 1;
+    return array_reserve(&tree->refs, &tree->refs_capacity, n, sizeof *tree->refs) == RESULT_OK &&
+           (tree->options->link_text == 0 || array_reserve(&tree->spans, &tree->spans_capacity, n,
+                                                           sizeof *tree->spans) == RESULT_OK);
 }
 
 void html_links_add(HtmlTree *tree, HtmlSlice url, LinkKind kind, unsigned flags)

@@ -97,6 +97,7 @@ void html_tree_destroy(HtmlTree *tree)
     tree->spans = NULL;
     tree->refs = NULL;
     tree->refs_capacity = 0;
+    tree->spans_capacity = 0;
 }
 
 void html_tree_set_link_text(HtmlTree *tree, size_t link_text)
@@ -107,6 +108,7 @@ void html_tree_set_link_text(HtmlTree *tree, size_t link_text)
     tree->spans = NULL;
     tree->refs = NULL;
     tree->refs_capacity = 0;
+    tree->spans_capacity = 0;
     tree->n_refs = 0;
 }
 

@@ -54,6 +54,7 @@ typedef struct HtmlTree {
     size_t open_anchor; /* the reference whose text is being read; SIZE_MAX: none */
     size_t n_refs;
     size_t refs_capacity;
+    size_t spans_capacity;
     size_t refs_limit;
     uint64_t n_dropped; /* references beyond refs_limit */
     /* References are taken away while the page is read, once there are refs_batch of them or the

@@ -7,42 +7,28 @@
 #include "base/memory/bits.h"
 #include "store/format/page_links.h"
 #include "store/page_tables/page_store.h"
+#include "base/memory/array.h"
 
 /* What one sweep needs. */
 typedef struct Sweep {
     PageLinksCheck *check;
     uint64_t *to; /* scratch */
     uint8_t *kinds;
-    size_t capacity;
+    size_t m_to; /* room */
+    size_t m_kinds;
     uint64_t next; /* no list may be of an earlier page */
 } Sweep;
-
-static Result page_links_check_reserve(Sweep *sweep, size_t n)
-{
-    if (n <= sweep->capacity) {
-        return RESULT_OK;
-    }
-    size_t capacity = 2 * n;
-    uint64_t *to = reallocarray(sweep->to, capacity, sizeof *to);
-    if (to == NULL) {
-        return RESULT_MEMORY;
-    }
-    sweep->to = to;
-    uint8_t *kinds = realloc(sweep->kinds, capacity);
-    if (kinds == NULL) {
-        return RESULT_MEMORY;
-    }
-    sweep->kinds = kinds;
-    sweep->capacity = capacity;
-    return RESULT_OK;
-}
 
 static Result is_sound(Sweep *sweep, uint64_t index, const uint8_t *list, size_t length,
                        bool *sound)
 {
     size_t n_diff = 0;
     size_t n = 0;
-    Result rc = page_links_check_reserve(sweep, page_links_bound(length));
+    size_t most = page_links_bound(length);
+    Result rc = array_reserve(&sweep->to, &sweep->m_to, most, sizeof *sweep->to);
+    if (rc == RESULT_OK) {
+        rc = array_reserve(&sweep->kinds, &sweep->m_kinds, most, sizeof *sweep->kinds);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
