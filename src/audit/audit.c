@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/core/hours.h"
+#include "parse/host/authority.h"
 #include "store/archive/warc_reader.h"
 
 #define AUDIT_HOURS_US INT64_C(60000000) /* hours are told in minutes */
@@ -180,11 +181,7 @@ static Result audit_robots_load(AuditRobots *robots, AuditHost *host, int64_t ve
 /* Whether the rules of a host allow one of its URLs. host->rules must not be NULL. */
 static bool audit_robots_allow(const AuditHost *host, LogText url, RobotsVerdict *verdict)
 {
-    const char *slashes = memmem(url.bytes, url.length, "//", 2);
-    size_t from = slashes == NULL ? 0 : (size_t)(slashes - url.bytes) + 2;
-    while (from < url.length && strchr("/?#", url.bytes[from]) == NULL) {
-        from++;
-    }
+    size_t from = authority_of(url.bytes, url.length).end;
     return robots_allows(host->rules, url.bytes + from, url.length - from, verdict);
 }
 

@@ -11,12 +11,6 @@
 
 EMBED(identity_usage, "src/command/identity_command.txt");
 
-static int identity_command_usage(FILE *out, int status)
-{
-    (void)fputs(identity_usage, out);
-    return status;
-}
-
 static int identity_command_complain(const char *path, const Buffer *error, Result rc)
 {
     (void)fprintf(stderr, "ragno identity: %s: %s\n", path,
@@ -228,7 +222,8 @@ int identity_main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        return identity_command_usage(stdout, 0);
+        (void)fputs(identity_usage, stdout);
+        return 0;
     }
     if (argc == 3 && strcmp(word, "new") == 0) {
         return identity_command_key(argv[2], true);
@@ -242,5 +237,6 @@ int identity_main(int argc, char **argv)
     if (strcmp(word, "page") == 0 || strcmp(word, "directory") == 0) {
         return identity_page_main(argc - 1, argv + 1);
     }
-    return identity_command_usage(stderr, EXIT_USAGE);
+    (void)fputs(identity_usage, stderr);
+    return EXIT_USAGE;
 }

@@ -67,11 +67,6 @@ static void why_trail_keep(WhyTrail *trail, const CrawlLogLine *line)
     trail->n_all++;
 }
 
-static bool why_trail_is_text(LogText text, const Buffer *word)
-{
-    return text.length == word->length && memcmp(text.bytes, word->data, word->length) == 0;
-}
-
 static void why_trail_take_line(Search *search, const char *bytes, size_t length)
 {
     CrawlLogLine line;
@@ -84,11 +79,10 @@ static void why_trail_take_line(Search *search, const char *bytes, size_t length
         crawl_log_line_parse(bytes, length, &line, &why) != RESULT_OK) {
         return;
     }
-    bool robots = why_trail_is_text(line.url, &search->robots);
-    if (line.url.length == search->url.length &&
-        memcmp(line.url.bytes, search->url.bytes, line.url.length) == 0) {
+    bool robots = log_text_is(line.url, buffer_string(&search->robots));
+    if (log_text_is(line.url, search->url.bytes)) {
         why_trail_keep(search->trail, &line);
-    } else if (robots || why_trail_is_text(line.url, &search->name)) {
+    } else if (robots || log_text_is(line.url, buffer_string(&search->name))) {
         /* Trouble of its host is of interest until the host answers. */
         WhyTrail *trail = search->trail;
         why_trail_forget(&trail->host);
@@ -107,9 +101,7 @@ static void take_skipped(Search *search, const char *bytes, size_t length)
     LogText column[CRAWL_LOG_COLUMNS] = {{NULL, 0}};
     int64_t status = 0;
     (void)crawl_log_columns(bytes, length, column);
-    if (column[0].length != search->url.length ||
-        memcmp(bytes, search->url.bytes, search->url.length) != 0 ||
-        !log_text_number(column[1], &status)) {
+    if (!log_text_is(column[0], search->url.bytes) || !log_text_number(column[1], &status)) {
         return;
     }
     free(trail->skipped_rule);
@@ -318,14 +310,11 @@ static void why_find_delays(Question *q)
 {
     const Config *config = q->from->config;
     Why *why = q->why;
-    char name[LOG_ORIGIN_BYTES] = "";
-    LogText text = log_text_host((LogText){why->origin, strlen(why->origin)});
+    Config values;
     if (config == NULL) {
         return;
     }
-    Config values;
-    memcpy(name, text.bytes, text.length < sizeof name ? text.length : 0);
-    site_values_of(config, name, &values);
+    why_values(config, why->origin, &values);
     int64_t delay = values.politeness_host_delay;
     why->ip_delay_ms = values.politeness_ip_delay;
     int64_t crawl_delay = why->host.crawl_delay_ms < values.politeness_crawl_delay_max

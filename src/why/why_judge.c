@@ -257,12 +257,11 @@ static void judge_robots(Judge *judge)
     robots_delete(robots);
 }
 
-/* The options as they hold for the host of the URL. */
-static void why_judge_values(const WhyCase *subject, Config *values)
+void why_values(const Config *config, const char *url, Config *values)
 {
-    Authority at = authority_of(subject->url, strlen(subject->url));
-    char *host = strndup(subject->url + at.host, at.host_end - at.host);
-    site_values_of(subject->config, host == NULL ? "" : host, values);
+    Authority at = authority_of(url, strlen(url));
+    char *host = strndup(url + at.host, at.host_end - at.host);
+    site_values_of(config, host == NULL ? "" : host, values);
     free(host);
 }
 
@@ -273,7 +272,7 @@ static void why_judge_host(Judge *judge)
     if (host == NULL) {
         return;
     }
-    why_judge_values(judge->subject, &values);
+    why_values(judge->subject->config, judge->subject->url, &values);
     int64_t most = values.limits_pages_per_host;
     if (host->state == HOST_DROPPED || host->state == HOST_PARKED) {
         why_judge_note(judge, "host", false, STATUS_DROPPED, "%s: %s",
@@ -309,7 +308,7 @@ static void judge_groups(Judge *judge)
     const GroupRecord *domain = subject->domain;
     const GroupRecord *address = subject->address;
     Config values;
-    why_judge_values(subject, &values);
+    why_values(subject->config, subject->url, &values);
     if (domain != NULL) {
         const HostRecord *host = subject->host;
         if (host == NULL || (host->domain == 0 && host->urls == 0)) {

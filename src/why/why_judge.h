@@ -49,6 +49,8 @@ typedef struct WhyCase {
 } WhyCase;
 
 Result why_judge(WhyJudgements *judged, const WhyCase *subject);
+/* The options as they hold for the host of a URL. */
+void why_values(const Config *config, const char *url, Config *values);
 void why_judgements_destroy(WhyJudgements *judged);
 /* The first judgement that refuses the URL; NULL when all pass. */
 const WhyJudgement *why_refusal(const WhyJudgements *judged);
