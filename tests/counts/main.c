@@ -1,6 +1,6 @@
 /* The parts of a crawl with fixed inputs, one at a time, for counting their instructions.
  *
- *   counts PART      parse resolve digest ingest schedule fetch
+ *   counts PART      parse resolve digest ingest writer schedule fetch
  *
  * What is set up beforehand is outside of `measured`, which is what tests/counts/run counts. */
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "store/schedule/schedule_read.h"
+#include "store/page_tables/page_key.h"
 #include "store/pages/page_db_open.h"
 #include "base/core/hash.h"
 #include "fetch/transfer/fetch_step.h"
@@ -29,6 +30,8 @@
 #define HOSTS       100u
 #define WINDOW      50u
 #define TEXT_BYTES  48u
+#define SCATTER     617u   /* coprime to PAGES: crawled in another order than found */
+#define ROWS        65536u /* of the journal */
 #define SCHEDULED   20000u
 #define MAP_BYTES   ((size_t)1 << 30)
 #define DIRECTORY   "/tmp/ragno-counts-XXXXXX"
@@ -42,6 +45,8 @@ typedef struct Counted {
     Url base;
     PageDB *db;
     CrawledPage *crawled[PAGES];
+    PageWrite writes[PAGES];
+    PageLinkKey *keys[PAGES];
     Schedule *schedule;
     Workbench workbench;
     PolitenessOptions politeness;
@@ -163,6 +168,50 @@ static void run_ingest(Counted *c)
     }
 }
 
+static void run_writer(Counted *c)
+{
+    for (unsigned i = 0; i < PAGES; i += BATCH) {
+        MDB_txn *txn = NULL;
+        require(page_db_txn_begin(c->db, false, &txn) == 0, "page_db_txn_begin");
+        require(page_db_write(c->db, txn, c->writes + i, BATCH, NULL) == 0, "page_db_write");
+        require(page_db_txn_commit(c->db, txn) == 0, "page_db_txn_commit");
+    }
+}
+
+/* A page on its way to the writer, with what the parsing threads have found out of its links. */
+static PageWrite write_of(Counted *c, const CrawledPage *page, PageLinkKey **keys)
+{
+    const PageLinks *links = page->links;
+    PageOrigin origin;
+    page_origin_of(page->url, strlen(page->url), &origin);
+    *keys = calloc(links->n_links + 1, sizeof **keys);
+    require(*keys != NULL, "calloc");
+    for (size_t i = 0; i < links->n_links; i++) {
+        const char *url = links->link_info[i].url;
+        (*keys)[i] = page_key_of_link(c->db->store, url, strlen(url), &origin);
+    }
+    return (PageWrite){.page = page, .link_keys = *keys, .status = 200};
+}
+
+/* As a crawl of known sites has it: pages and all that they link are known, they are crawled in
+ * another order than they were found, and what changes goes through the journal. */
+static void set_up_writer(Counted *c)
+{
+    MDB_txn *txn = NULL;
+    require(page_db_txn_begin(c->db, false, &txn) == 0, "page_db_txn_begin");
+    for (unsigned i = 0; i < PAGES; i++) {
+        const PageLinks *links = c->crawled[i]->links;
+        LinkInfo page = {.url = c->crawled[i]->url};
+        require(page_db_discover(c->db, txn, &page, NULL, 1, PAGE_DB_NO_INDEX, 0, NULL) == 0 &&
+                    page_db_discover(c->db, txn, links->link_info, NULL, links->n_links,
+                                     PAGE_DB_NO_INDEX, 0, NULL) == 0,
+                "page_db_discover");
+        c->writes[i] = write_of(c, c->crawled[i * SCATTER % PAGES], &c->keys[i]);
+    }
+    require(page_db_txn_commit(c->db, txn) == 0, "page_db_txn_commit");
+    journal_set_rows(page_db_journal(c->db), ROWS);
+}
+
 /* What is scheduled, read as windows, and taken out. */
 static void run_schedule(Counted *c)
 {
@@ -275,8 +324,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(Counted *counted);
-    } parts[] = {{"parse", run_parse},   {"resolve", run_resolve},   {"digest", run_digest},
-                 {"ingest", run_ingest}, {"schedule", run_schedule}, {"fetch", run_fetch}};
+    } parts[] = {{"parse", run_parse},   {"resolve", run_resolve}, {"digest", run_digest},
+                 {"ingest", run_ingest}, {"writer", run_writer},   {"schedule", run_schedule},
+                 {"fetch", run_fetch}};
     static Counted counted;
     for (size_t i = 0; argc == 2 && i < sizeof parts / sizeof *parts; i++) {
         if (strcmp(argv[1], parts[i].name) == 0) {
@@ -284,12 +334,15 @@ int main(int argc, char **argv)
         }
     }
     if (counted.run == NULL) {
-        (void)fprintf(stderr,
-                      "counts: expected parse, resolve, digest, ingest, schedule or fetch\n");
+        (void)fprintf(
+            stderr, "counts: expected parse, resolve, digest, ingest, writer, schedule or fetch\n");
         return 2;
     }
     set_up_page(&counted);
     set_up_store(&counted);
+    if (strcmp(argv[1], "writer") == 0) {
+        set_up_writer(&counted);
+    }
     set_up_fetch(&counted);
     measured(&counted);
     VisitState *visit_state = NULL;
@@ -299,6 +352,9 @@ int main(int argc, char **argv)
     }
     workbench_destroy(&counted.workbench);
     tear_down_store(&counted);
+    for (size_t i = 0; i < PAGES; i++) {
+        free(counted.keys[i]);
+    }
     url_destroy(&counted.base);
     digest_destroy(&counted.digest);
     html_parser_delete(counted.parser);

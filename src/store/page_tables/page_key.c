@@ -28,15 +28,29 @@ static int seek_run(PageSweep *sweep, uint32_t domain, const uint8_t *bytes)
     return rc;
 }
 
-/* The first entry that is not before bytes; it moves the run's start there. */
+/* memcmp(entry, bytes, PAGE_ENTRY_BYTES) < 0 */
+static bool page_entry_is_before(const uint8_t *entry, const uint8_t *bytes)
+{
+    uint64_t x[2], y[2];
+    memcpy(x, entry, sizeof x);
+    memcpy(y, bytes, sizeof y);
+    return x[0] != y[0] ? be64toh(x[0]) < be64toh(y[0]) : be64toh(x[1]) < be64toh(y[1]);
+}
+
+/* The first entry that is not before bytes; it moves the run's start there. It is near, since keys
+ * come in order. */
 static void page_sweep_advance(PageSweep *sweep, const uint8_t *bytes)
 {
     const uint8_t *low = sweep->entries;
-    size_t n = sweep->n;
+    size_t n = 1;
+    while (n < sweep->n && page_entry_is_before(low + n * PAGE_ENTRY_BYTES, bytes)) {
+        n *= 2;
+    }
+    n = n < sweep->n ? n : sweep->n;
     while (n > 0) {
         size_t half = n / 2;
         const uint8_t *middle = low + half * PAGE_ENTRY_BYTES;
-        if (memcmp(middle, bytes, PAGE_ENTRY_BYTES) < 0) {
+        if (page_entry_is_before(middle, bytes)) {
             low = middle + PAGE_ENTRY_BYTES;
             n -= half + 1;
         } else {
