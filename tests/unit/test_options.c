@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -5,6 +6,7 @@
 
 #include "base/option/option_changes.h"
 #include "base/option/options.h"
+#include "alloc_fixture.h"
 #include "folder_fixture.h"
 #include "unit.h"
 
@@ -323,6 +325,31 @@ static void long_lines_are_whole(void)
     tear_down(&f);
 }
 
+/* A line for which there is no memory is not the end of the file. */
+static void without_memory_no_file_is_read_in_part(void)
+{
+#ifdef ALLOC_CAN_FAIL
+    char text[1000] = "; ";
+    char path[256];
+    memset(text + 2, 'x', 900);
+    (void)snprintf(text + 902, sizeof text - 902, "\n[crawl]\npages = 60\n");
+    write_file("a.ini", text);
+    file_path("a.ini", path);
+    bool is_used = true;
+    for (long n = 1; is_used && n < 1000; n++) {
+        Fixture f;
+        set_up(&f);
+        errno = ENOMEM; /* the fixture's malloc does not say so */
+        alloc_fail_at = n;
+        Result rc = options_load(&f.options, path, &f.error);
+        is_used = alloc_fail_at == 0;
+        alloc_fail_at = 0;
+        CU_ASSERT(rc != RESULT_OK || f.values.crawl_pages == 60);
+        tear_down(&f);
+    }
+#endif
+}
+
 static void a_value_is_as_a_file_can_hold_it(void)
 {
     Fixture f;
@@ -581,6 +608,7 @@ UNIT_MAIN("options", {"defaults come from the table", defaults_come_from_the_tab
           {"indented lines continue a value and nothing else",
            indented_lines_continue_a_value_and_nothing_else},
           {"long lines are whole", long_lines_are_whole},
+          {"without memory no file is read in part", without_memory_no_file_is_read_in_part},
           {"a value is as a file can hold it", a_value_is_as_a_file_can_hold_it},
           {"a line is cut where nothing is lost", a_line_is_cut_where_nothing_is_lost},
           {"an included file comes first", an_included_file_comes_first},

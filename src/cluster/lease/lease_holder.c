@@ -14,10 +14,10 @@
 /* One address that is wanted, held, or being given back. The states of lease_holder.h, as flags:
  *
  *               wanted  held  leaves
- *    WANTED       yes    no     -      ask until the want is in a message; leaves of the time
- * before HELD         yes    yes    no     told: its end has come, and the workbench has heard of
- * it LEAVING      no     no     yes    until the release is answered forgotten    no     no     no
- * and nothing of it in flight or queued: forget_if_idle
+ *   WANTED      yes     no    -       ask, until the want is in a message
+ *   HELD        yes     yes   no      told: its end has come, and the workbench knows
+ *   LEAVING     no      no    yes     until the release is answered
+ *   forgotten   no      no    no      nothing in flight or queued: forget_if_idle
  *
  * A message speaks for the moment at which it was filled. What has changed since is seen when it is
  * answered, and goes into the next one (lease_holder_settle). */

@@ -298,10 +298,9 @@ Result ingest_sieve_takes_later(Batch *batch, const ParsedPage *page, size_t n_l
     if (batch->sieve == NULL) {
         return RESULT_OK;
     }
-    /* What was begun in a transaction that failed is gone on with. */
     bool is_wide = n_links > (size_t)batch->options->config.store_batch_links;
-    /* The three reasons: its links are begun there, they are too many for one transaction, or the
-     * batch as a whole leaves its links to the sieve. */
+    /* Three reasons: its links are begun there, in a transaction that failed; they are too many for
+     * one; or the batch as a whole leaves its links to the sieve. */
     *later = page->links.ticket.number != 0 || is_wide || (batch->defers && n_links > 0);
     if (*later || !sieve_holds(batch->sieve->sieve)) {
         return RESULT_OK;
