@@ -301,15 +301,16 @@ static void apply_details(VisibleStack *stack, VisibleNode *node)
 /* ---- elements ---- */
 
 /* An element begins of which the text around it knows nothing yet. */
-static VisibleNode node_begun(VisibleStack *stack, const HtmlTag *tag, HtmlSpace space)
+SKIM_INLINE VisibleNode node_begun(VisibleStack *stack, const HtmlTag *tag, HtmlSpace space,
+                                   unsigned box, VisibleWhite white)
 {
     const VisibleNode *parent = visible_stack_top(stack);
     return (VisibleNode){.key = tag->key,
                          .id = (uint8_t)tag->id,
                          .space = (uint8_t)space,
-                         .box = VISIBLE_BOX_INLINE,
+                         .box = (uint8_t)box,
                          .state = parent == NULL ? 0 : parent->state,
-                         .white = VISIBLE_WHITE_NORMAL,
+                         .white = (uint8_t)white,
                          .letters = (uint8_t)visible_stack_letters(stack),
                          .element = visible_stack_element(stack, tag),
                          .mark = VISIBLE_NO_MARK,
@@ -319,9 +320,8 @@ static VisibleNode node_begun(VisibleStack *stack, const HtmlTag *tag, HtmlSpace
 static VisibleNode node_of(VisibleStack *stack, const HtmlTag *tag)
 {
     VisibleTraits traits = visible_traits[tag->id];
-    VisibleNode node = node_begun(stack, tag, HTML_SPACE_HTML);
-    node.box = traits.box;
-    node.white = (uint8_t)visible_stack_white(stack);
+    VisibleNode node =
+        node_begun(stack, tag, HTML_SPACE_HTML, traits.box, visible_stack_white(stack));
     if ((traits.flags & VISIBLE_KEEPS_WHITE) != 0) {
         node.white = VISIBLE_WHITE_PRE;
     } else if (tag->id == HTML_TABLE || tag->id == HTML_SELECT) {
@@ -539,7 +539,7 @@ void visible_stack_push_foreign(VisibleStack *stack, const HtmlTag *tag, HtmlSpa
         stack->n_too_deep++;
         return;
     }
-    VisibleNode node = node_begun(stack, tag, space);
+    VisibleNode node = node_begun(stack, tag, space, VISIBLE_BOX_INLINE, VISIBLE_WHITE_NORMAL);
     if (space == HTML_SPACE_SVG) {
         set_svg(&node, tag);
     } else {

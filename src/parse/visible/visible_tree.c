@@ -34,7 +34,7 @@ typedef enum Reach {
     REACH_INLINE, /* anything but inline elements */
 } Reach;
 
-static bool is_edge(const VisibleNode *node, Reach reach)
+SKIM_INLINE bool is_edge(const VisibleNode *node, Reach reach)
 {
     if (node->space != HTML_SPACE_HTML) {
         return reach == REACH_ITEM || (reach != REACH_TABLE && node->html_within);
@@ -59,7 +59,8 @@ static bool is_edge(const VisibleNode *node, Reach reach)
 
 /* The index of the innermost open element of this id within reach, or NOT_FOUND; key: of the name
  * of an unknown one. The end tag of a heading ends any. */
-static size_t visible_tree_find(const VisibleStack *stack, HtmlTagId id, uint64_t key, Reach reach)
+SKIM_INLINE size_t visible_tree_find(const VisibleStack *stack, HtmlTagId id, uint64_t key,
+                                     Reach reach)
 {
     bool is_heading = (visible_traits[id].flags & VISIBLE_HEADING) != 0;
     if (stack->n_open[id] == 0 && !is_heading) {
@@ -79,8 +80,9 @@ static size_t visible_tree_find(const VisibleStack *stack, HtmlTagId id, uint64_
     return NOT_FOUND;
 }
 
-/* Closes the innermost element of this id within reach, and what is in it. */
-static bool close_element(VisibleStack *stack, HtmlTagId id, Reach reach)
+/* Closes the innermost element of this id within reach, and what is in it. Inline with the walk:
+ * where the reach is a constant, an element that is passed costs a third. */
+SKIM_INLINE bool close_element(VisibleStack *stack, HtmlTagId id, Reach reach)
 {
     size_t at = visible_tree_find(stack, id, 0, reach);
     if (at != NOT_FOUND) {
