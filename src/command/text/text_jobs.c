@@ -364,10 +364,12 @@ Result text_places_cut(TextJobs *jobs, const char *directory, const TextChoice *
         return rc == RESULT_OK ? RESULT_MEMORY : rc;
     }
     for (size_t i = 0; i < jobs->n; i++) {
-        if (places.indexed[jobs->jobs[i].file]) {
-            cut_job(&places, &jobs->jobs[i], &next, cut, &n);
+        const TextJob *job = &jobs->jobs[i];
+        /* One that cannot be read stays: who opens it says so. */
+        if (places.indexed[job->file] && jobs->files.files[job->file].error == RESULT_OK) {
+            cut_job(&places, job, &next, cut, &n);
         } else {
-            cut[n++] = jobs->jobs[i];
+            cut[n++] = *job;
         }
     }
     text_places_free(&places);
