@@ -157,9 +157,14 @@ typedef struct Matches {
     bool all; /* some does not hold them, or the name is none of an index: all sections are tried */
 } Matches;
 
-static void site_book_note(Matches *matches, const SiteBook *book, const Section *section)
+/* Those of a list that match; name NULL: all do. */
+static void site_book_note(Matches *matches, const SiteBook *book, const Section *section,
+                           const char *name)
 {
     for (; section != NULL; section = section->next) {
+        if (name != NULL && fnmatch(section->pattern, name, FNM_CASEFOLD) != 0) {
+            continue;
+        }
         if (matches->n == MATCHES_FIRST) {
             matches->all = true;
             return;
@@ -173,20 +178,13 @@ static void find_matches(const SiteBook *book, const char *hostname, Matches *ma
     size_t length = strlen(hostname);
     matches->n = 0;
     matches->all = length >= NAME_BYTES || (length > 0 && hostname[length - 1] == '.');
-    site_book_note(matches, book, map_get(&book->names, site_book_key_of(hostname, length)));
+    site_book_note(matches, book, map_get(&book->names, site_book_key_of(hostname, length)), NULL);
     const char *dot = book->suffixes.count == 0 ? NULL : strchr(hostname, '.');
     for (; dot != NULL; dot = strchr(dot + 1, '.')) {
-        site_book_note(matches, book, map_get(&book->suffixes, site_book_key_of(dot, strlen(dot))));
+        site_book_note(matches, book, map_get(&book->suffixes, site_book_key_of(dot, strlen(dot))),
+                       NULL);
     }
-    for (const Section *section = book->others; section != NULL; section = section->next) {
-        if (fnmatch(section->pattern, hostname, FNM_CASEFOLD) == 0) {
-            if (matches->n == MATCHES_FIRST) {
-                matches->all = true;
-                return;
-            }
-            matches->some[matches->n++] = (size_t)(section - book->sections);
-        }
-    }
+    site_book_note(matches, book, book->others, hostname);
     array_sort(matches->some, matches->n, sizeof *matches->some, ARRAY_OF_NUMBERS, ARRAY_NO_KEY);
 }
 

@@ -81,6 +81,14 @@ int rank_fail(Error *error, int code, const char *who, const char *what)
     return code;
 }
 
+int rank_code(Result rc)
+{
+    if (rc == RESULT_MEMORY) {
+        return RANK_MEMORY;
+    }
+    return rc == RESULT_CLOSED ? RANK_STOPPED : RANK_INTERNAL;
+}
+
 int rank_read_graph(LinkGraph **graph, size_t n_pages, void *stream, LinkStreamNextFunc *next,
                     LinkStreamResetFunc *reset, const atomic_bool *stop, Error *error,
                     const char *who)

@@ -40,6 +40,8 @@ void rank_vector_scale(double *values, size_t n, double factor);
 /* PageRankError and HitsError have the same values. */
 enum { RANK_OK, RANK_MEMORY, RANK_INTERNAL, RANK_PRECISION, RANK_STOPPED };
 
+/* Of an error: RANK_MEMORY, RANK_STOPPED, RANK_INTERNAL. */
+int rank_code(Result rc);
 /* Sets the error "who: what" and returns the code. */
 int rank_fail(Error *error, int code, const char *who, const char *what);
 /* Reads the link stream into a graph that the caller deletes. A code; the error is set. */

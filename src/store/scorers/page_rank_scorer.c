@@ -159,14 +159,6 @@ void page_rank_scorer_stop(void *state, bool stop)
     atomic_store(&prs->stopping, stop);
 }
 
-static int page_rank_scorer_code(Result rc)
-{
-    if (rc == RESULT_MEMORY) {
-        return RANK_MEMORY;
-    }
-    return rc == RESULT_CLOSED ? RANK_STOPPED : RANK_INTERNAL;
-}
-
 static int page_rank_scorer_compute(PageRankScorer *prs, const ScoreInput *input)
 {
     PageRank *pr = prs->page_rank;
@@ -178,7 +170,7 @@ static int page_rank_scorer_compute(PageRankScorer *prs, const ScoreInput *input
                                    input->graph->n_pages, &prs->stopping, &weights);
         if (rc != RESULT_OK) {
             pr->scores = NULL;
-            return page_rank_scorer_code(rc);
+            return rank_code(rc);
         }
         pr->scores = weights;
     }
@@ -187,7 +179,7 @@ static int page_rank_scorer_compute(PageRankScorer *prs, const ScoreInput *input
     if (outside != NULL && (code == RANK_OK || code == RANK_PRECISION) && pr->jumping > 0.0) {
         double whole = (double)pr->total_score / pr->jumping;
         Result rc = outside->publish(outside->context, pr, whole, &prs->stopping);
-        code = rc == RESULT_OK ? code : page_rank_scorer_code(rc);
+        code = rc == RESULT_OK ? code : rank_code(rc);
     }
     (void)mmap_array_delete(weights);
     return code;

@@ -43,13 +43,7 @@ int score_input_read(ScoreInput *input, PageDB *db, bool with_scores, bool only_
     if (rc == RESULT_OK && with_scores) {
         rc = read_scores(input, db, stop);
     }
-    if (rc == RESULT_OK) {
-        return RANK_OK;
-    }
-    if (rc == RESULT_MEMORY) {
-        return RANK_MEMORY;
-    }
-    return rc == RESULT_CLOSED ? RANK_STOPPED : RANK_INTERNAL;
+    return rc == RESULT_OK ? RANK_OK : rank_code(rc);
 }
 
 int score_input_end(Error *error, int code, const char *who)
