@@ -52,6 +52,8 @@ static Result cluster_pages_connect_to(ClusterPages *pages)
     }
     rc = config_load_of(&pages->config, pages->directory, &pages->problem);
     if (rc != RESULT_OK) {
+        (void)buffer_printf(&pages->problem, "%s/config.ini: %s", pages->directory,
+                            result_name(rc));
         config_destroy(&pages->config);
         return rc;
     }
