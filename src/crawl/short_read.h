@@ -42,7 +42,7 @@ int short_read_begin(ShortRead *read, PageDB *db, FILE *out);
 /* A step is done, and came to rc: an error passes through. read->txn may be another one afterwards.
  */
 int short_read_turn(ShortRead *read, int rc);
-/* Ends the transaction, before something that takes long; short_read_resume begins another. */
+/* Ends the transaction: behind the last step. */
 void short_read_pause(ShortRead *read);
 /* The signal that has asked for the end; 0 = none. */
 int short_read_signal(void);

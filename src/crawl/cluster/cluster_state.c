@@ -8,7 +8,7 @@
 
 void cluster_mail_init(ClusterMail *mail)
 {
-    *mail = (ClusterMail){.first = NULL};
+    *mail = (ClusterMail){.end = &mail->first};
     mutex_init(&mail->mutex, RANK_QUEUE);
     condition_init(&mail->changed);
 }
@@ -43,12 +43,8 @@ void cluster_mail_post(ClusterMail *mail, const Mail *letter)
     mutex_lock(&mail->mutex);
     bool dropped = mail->closed;
     if (!dropped) {
-        if (mail->last == NULL) {
-            mail->first = copy;
-        } else {
-            mail->last->next = copy;
-        }
-        mail->last = copy;
+        *mail->end = copy;
+        mail->end = &copy->next;
         if (!mail->gathers) {
             condition_signal(&mail->changed);
         }
@@ -75,7 +71,8 @@ Mail *cluster_mail_take(ClusterMail *mail, MonoTime not_before, MonoTime deadlin
     while (mail->first == NULL && condition_wait_until(&mail->changed, &mail->mutex, deadline)) {
     }
     Mail *all = mail->first;
-    mail->first = mail->last = NULL;
+    mail->first = NULL;
+    mail->end = &mail->first;
     mutex_unlock(&mail->mutex);
     return all;
 }

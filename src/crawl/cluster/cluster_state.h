@@ -40,7 +40,7 @@ typedef struct ClusterMail {
     Mutex mutex; /* RANK_QUEUE; guards the list */
     Condition changed;
     Mail *first;
-    Mail *last;
+    Mail **end;   /* where the next one goes */
     bool gathers; /* nobody is waked by what is posted */
     bool closed;
     atomic_bool lost; /* some, for lack of memory */
