@@ -50,6 +50,7 @@ static void what_an_encoding_lacks_is_a_reference(void)
     CU_ASSERT_STRING_EQUAL(append("\xC2\xA5\\", 3, "Shift_JIS", &url), "\\\\");
     CU_ASSERT_STRING_EQUAL(append("\xE7\xBA\x8A", 3, "EUC-JP", &url), "%F9%A1"); /* NEC's */
     CU_ASSERT_STRING_EQUAL(append("\xE7\xBA\x8A", 3, "Shift_JIS", &url), "%FA\\");
+    CU_ASSERT_STRING_EQUAL(append("\xEE\x80\x80", 3, "Shift_JIS", &url), "%26%2357344%3B");
     CU_ASSERT_STRING_EQUAL(append("x y\"", 4, "Big5", &url), "x%20y%22");
     CU_ASSERT_STRING_EQUAL(append("", 0, "Big5", &url), "");
     url_destroy(&url);
