@@ -8,6 +8,7 @@
 #include "base/memory/array.h"
 #include "store/best_first/bf_state.h"
 #include "store/page_tables/page_reader.h"
+#include "store/pages/page_error.h"
 
 #define BF_SCHEDULE_NAME "bf_schedule"
 #define BF_LEVEL_RATIO   1.41421356f
@@ -689,11 +690,8 @@ static Result bf_reload_page(BFScheduler *sch, MDB_txn *txn, PageRef *page)
     if (rc != RESULT_OK || level == before) {
         return rc;
     }
-    int code = page_db_set_state(sch->page_db, txn, page->index, page->status, level, page->tries);
-    if (code == page_db_error_full) {
-        return RESULT_FULL;
-    }
-    return code == page_db_error_ok ? RESULT_OK : RESULT_INTERNAL;
+    return page_db_result(
+        page_db_set_state(sch->page_db, txn, page->index, page->status, level, page->tries));
 }
 
 #define BF_RELOAD_AT_ONCE 4096u
