@@ -505,6 +505,9 @@ Result batch_stored(const Batch *batch, uint64_t index, PageRef *page)
     Buffer url = {.limit = BUFFER_NO_LIMIT};
     int rc = page_db_get(batch->store->db, batch->txn, index, page, &url);
     buffer_destroy(&url);
+    if (rc == page_db_error_memory) {
+        return RESULT_MEMORY; /* no reason to call the directory damaged */
+    }
     return rc == page_db_error_ok ? RESULT_OK : RESULT_DAMAGED;
 }
 

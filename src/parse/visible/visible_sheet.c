@@ -769,7 +769,11 @@ static char *sheet_copy(Arena *arena, HtmlSlice text, size_t *length)
             *out++ = *p++;
         }
     }
-    *length = copy == NULL ? 0 : (size_t)(out - copy);
+    if (copy == NULL) {
+        return NULL;
+    }
+    *out = '\0'; /* a word that ends with the sheet is looked at up to here */
+    *length = (size_t)(out - copy);
     return copy;
 }
 
