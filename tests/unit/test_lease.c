@@ -433,6 +433,33 @@ static void set_arbiter(LeaseHolder *holder, uint16_t agent, MonoTime now)
     lease_holder_set(holder, &arbiters, now);
 }
 
+/* Two arbiters: one has a message in flight that nobody answers, the other a claim in its queue
+ * that has nothing to say any more. */
+static void an_empty_queue_does_not_hide_what_is_in_flight(void)
+{
+    LeaseHolder *holder = holder_at(0);
+    LeaseMessage message;
+    IpAddress of[2] = {lease_world_address(0), lease_world_address(0)};
+    Arbiters both = {.agents = calloc(2, sizeof(uint16_t)), .n = 2};
+    both.agents[1] = 1;
+    for (uint32_t i = 0; i < 64; i++) {
+        IpAddress address = lease_world_address(i);
+        of[arbiters_find(&both, &address)] = address;
+    }
+    lease_holder_set(holder, &both, at(0));
+    lease_holder_want(holder, &of[0], 1, at(0));
+    CU_ASSERT_TRUE(lease_holder_message(holder, at(5), &message) && message.to == 0);
+    lease_holder_set_silent(holder, true);
+    lease_holder_want(holder, &of[1], 2, at(10));
+    lease_holder_release(holder, &of[1], at(10), at(20));
+    lease_holder_restarted(holder, 1, at(30)); /* it has never heard of it */
+    lease_holder_set_silent(holder, false);
+    CU_ASSERT_FALSE(lease_holder_message(holder, at(5 + LEASE_ANSWER_MS), &message));
+    CU_ASSERT_TRUE(lease_holder_message(holder, at(5 + 2 * LEASE_ANSWER_MS), &message));
+    CU_ASSERT_TRUE(message.to == 0 && message.n == 1);
+    lease_holder_delete(holder);
+}
+
 /* What was asked of an arbiter is given up once another one decides: in between others may have
  * been told that nothing is held. */
 static void an_answer_of_a_former_arbiter_is_not_believed(void)
@@ -551,6 +578,8 @@ UNIT_MAIN("lease", {"the second waits for the first", the_second_waits_for_the_f
           {"after a sleep nothing is held", after_a_sleep_nothing_is_held},
           {"an answer of a former arbiter is not believed",
            an_answer_of_a_former_arbiter_is_not_believed},
+          {"an empty queue does not hide what is in flight",
+           an_empty_queue_does_not_hide_what_is_in_flight},
           {"agents that share addresses use them fully",
            agents_that_share_addresses_use_them_fully},
           {"misfortune breaks no promise", misfortune_breaks_no_promise},

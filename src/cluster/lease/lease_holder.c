@@ -373,6 +373,12 @@ bool lease_holder_message(LeaseHolder *holder, MonoTime now, LeaseMessage *messa
     lease_holder_work(holder, now);
     while (!holder->silent && (node = heap_top(&holder->due)) != NULL && node->key <= now.ns) {
         LeasePeer *peer = HEAP_ELEMENT(node, LeasePeer, due);
+        /* It stood behind one that had nothing to say any more; to fill it would lose what is in
+         * flight, and place it at the same time again. */
+        if (peer->number > 0) {
+            lease_holder_nobody(holder, peer->agent, peer->number, now);
+            continue;
+        }
         lease_peers_fill(holder, peer, now);
         if (peer->n > 0) {
             /* By the clock, so that numbers go on growing after a restart; at least one more than
