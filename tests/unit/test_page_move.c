@@ -395,6 +395,29 @@ static Result take_host(Batch *batch, void *context)
     return host_move_take(batch, &move);
 }
 
+/* The same host as another agent knew it, which was well there. */
+static Result take_host_again(Batch *batch, void *context)
+{
+    const Work *work = context;
+    HostMove move = {.origin = work->w->host, .length = strlen(work->w->host), .wait_ms = 10};
+    return host_move_take(batch, &move);
+}
+
+static void what_a_host_is_owed_here_is_not_shortened_by_what_comes_late(void)
+{
+    World *w = set_up();
+    Work work;
+    agents_fixture_seed(&w->agent, url_of(w, "/x"));
+    settle(w, "/x", 200);
+    do_host(w, take_host, &work);
+    int64_t before_ms = record_of(w).not_before_ms;
+    do_host(w, take_host_again, &work);
+    HostRecord record = record_of(w);
+    CU_ASSERT_EQUAL(record.not_before_ms, before_ms);
+    CU_ASSERT_TRUE(record.failures == 3 && record.extra_ms == 5 && record.rested_ms == 6);
+    tear_down(w);
+}
+
 static void what_its_new_owner_must_know_goes_with_the_host(void)
 {
     World *w = set_up();
@@ -431,4 +454,6 @@ UNIT_MAIN("page_move", {"a page leaves by what became of it", a_page_leaves_by_w
           {"a host that leaves is parked, and comes back whole",
            a_host_that_leaves_is_parked_and_comes_back_whole},
           {"what its new owner must know goes with the host",
-           what_its_new_owner_must_know_goes_with_the_host})
+           what_its_new_owner_must_know_goes_with_the_host},
+          {"what a host is owed here is not shortened by what comes late",
+           what_a_host_is_owed_here_is_not_shortened_by_what_comes_late})

@@ -110,13 +110,17 @@ Result host_move_take(Batch *batch, const HostMove *move)
     uint32_t others = move->pages > record->pages ? move->pages - record->pages : 0;
     record->elsewhere = at_least(record->elsewhere, others);
     record->crawl_delay_ms = at_least(record->crawl_delay_ms, move->crawl_delay_ms);
-    record->last_fetch_ms = now_ms;
-    record->failures = move->failures;
-    record->last_failure = move->last_failure;
-    record->extra_ms = move->extra_ms;
-    record->rested_ms = move->rested_ms;
-    record->not_before_ms = now_ms + move->wait_ms;
+    /* It may come when the host has been asked here already: what is owed since then holds, too. */
+    int64_t wait_ms = host_not_before_ms(record, now_ms, now_ms) - now_ms;
+    record->not_before_ms = now_ms + (wait_ms > move->wait_ms ? wait_ms : move->wait_ms);
     record->noted_ms = now_ms;
+    record->last_fetch_ms = now_ms;
+    if (move->extra_ms >= record->extra_ms) {
+        record->failures = move->failures;
+        record->last_failure = move->last_failure;
+        record->extra_ms = move->extra_ms;
+        record->rested_ms = move->rested_ms;
+    }
     return RESULT_OK;
 }
 
