@@ -385,7 +385,7 @@ void archive_source_cookies(ArchiveSource *source, const char *url, ArchiveVisit
 {
     CdxjCapture capture;
     WarcReader *reader = NULL;
-    WarcRecord record;
+    WarcRecord record = {.length = 0};
     size_t length = strlen(url);
     Result rc = cdxj_of_visit(source->directory, url, length, visit.status, visit.time, &capture);
     if (rc == RESULT_OK) {

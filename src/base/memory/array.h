@@ -62,10 +62,11 @@ static inline Result array_reserve(void *place, size_t *capacity, size_t n, size
     }
     size_t room = array_room(n);
     memcpy(&array, place, sizeof array);
-    array = reallocarray(array, room, bytes);
-    if (array == NULL) {
+    char *more = reallocarray(array, room, bytes);
+    if (more == NULL) {
         return RESULT_MEMORY;
     }
+    array = more;
     memset(array + *capacity * bytes, 0, (room - *capacity) * bytes);
     memcpy(place, &array, sizeof array);
     *capacity = room;

@@ -62,6 +62,7 @@ typedef struct OptionName {
 
 static const char *option_name(OptionName *name, const OptionSpec *spec)
 {
+    /* cppcheck-suppress ctuuninitvar */
     (void)snprintf(name->text, sizeof name->text, "%s.%s", spec->section, spec->key);
     return name->text;
 }
