@@ -396,6 +396,7 @@ static int check_robots(const char *usage, int argc, char **argv)
     size_t length = 0;
     int status = check_file_open(&check, usage, argc, argv, 3);
     if (status != 0) {
+        check_file_close(&check);
         return status;
     }
     const char *rest = path_of(check.words[1], &length);
@@ -462,6 +463,7 @@ static int check_sitemap(const char *usage, int argc, char **argv)
     CheckFile check = {.file = NULL};
     int status = check_file_open(&check, usage, argc, argv, 1);
     if (status != 0) {
+        check_file_close(&check);
         return status;
     }
     SitemapParser *parser = NULL;
@@ -520,6 +522,7 @@ static int check_page_text(const char *usage, int argc, char **argv)
     CheckFile check = {.file = NULL};
     int status = check_file_open(&check, usage, argc, argv, 1);
     if (status != 0) {
+        check_file_close(&check);
         return status;
     }
     VisibleReader *reader = NULL;
@@ -565,6 +568,7 @@ static int check_page(const char *usage, int argc, char **argv)
     Buffer why = {.limit = 4096};
     int status = check_file_open(&check, usage, argc, argv, 1);
     if (status != 0) {
+        check_file_close(&check);
         return status;
     }
     page_verdict_judge(buffer_string(&check.body), check.body.length, &verdict);
